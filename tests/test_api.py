@@ -12,7 +12,7 @@ import depkit
 from depkit.score.conll18 import evaluate_aligned
 from tests.cli.commands import Command
 from tests.conftest import TINY, TREES
-from tests.parsers.test_base import make_parser
+from tests.parsers.small_parsers import make_parser
 
 
 def test_the_examples_in_the_docstring_are_correct(tmp_path, monkeypatch):

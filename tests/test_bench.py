@@ -28,7 +28,7 @@ from tests.bench.measure import NO_PEER, Bench, BenchError, Peer, Program, Row, 
 from tests.bench.processes import subtract_start_up
 from tests.bench.stages import make_stage
 from tests.conftest import TINY
-from tests.parsers.inputs.test_transformer import save_bert
+from tests.parsers.inputs.small_transformers import save_bert
 
 BATCH, LENGTH, INPUT_SIZE, SIZE, LABELS = 3, 5, 20, 40, 7
 TOKENS = BATCH * LENGTH

@@ -150,7 +150,7 @@ def run(name: str, inputs: Path, outputs: Path, folder: Path) -> subprocess.Comp
 def make_inputs_of(name: str, inputs: Path) -> None:
     """Write inputs that need optional packages."""
     if name == "train-transformer" and not (inputs / "bert").exists():
-        from tests.parsers.inputs.test_transformer import save_bert
+        from tests.parsers.inputs.small_transformers import save_bert
 
         save_bert(inputs / "bert")
     if name == "train-elmo" and not (inputs / "tiny.hdf5").exists():

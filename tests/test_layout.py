@@ -144,3 +144,14 @@ def test_find_cycle_returns_import_cycles(back_import: str, is_cycle: bool) -> N
 def test_every_folder_with_code_has_a_layer() -> None:
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert folders <= {*LAYERS, "recipes", "models"}
+
+
+def test_no_test_imports_from_another_test() -> None:
+    tests = Path(__file__).parent
+    importers = [
+        f"{path.relative_to(tests)} imports {name}"
+        for path in tests.rglob("*.py")
+        for name in imported_names(path.read_text(encoding="utf-8"))
+        if name.startswith("tests.") and ".test_" in name
+    ]
+    assert importers == []

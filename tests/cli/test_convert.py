@@ -16,7 +16,7 @@ from depkit.corpus.io import read
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from tests.cli.commands import Command
-from tests.convert.test_formats import MILL, P_COLUMNS, PROJECTIVE
+from tests.convert.examples import MILL, P_COLUMNS, PROJECTIVE
 from tests.corpus.rows import PREDICATES, RICH
 
 run = Command("convert")

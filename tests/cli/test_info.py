@@ -18,7 +18,7 @@ from depkit.parsers import model_directory
 from depkit.parsers.model_directory import CARD, CONFIG, TOKENIZER, VOCABULARY, WEIGHTS, ModelError
 from depkit.training.recipe import recipe_names
 from tests.cli.commands import Command
-from tests.parsers.test_base import make_parser, save_parser
+from tests.parsers.small_parsers import make_parser, save_parser
 
 info = Command("info")
 

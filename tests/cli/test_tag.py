@@ -17,8 +17,8 @@ from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife
 from tests.cli.commands import ON_CPU, SMALL, assert_fails, set_options
 from tests.conftest import TINY
-from tests.files.test_atomic import refuse_access
-from tests.training.test_loop import kill_training_at
+from tests.files.access import refuse_access
+from tests.training.small_runs import kill_training_at
 
 QUICK = [*SMALL, *set_options("training.updates=0")]
 FOLDS = ["--folds", "3", "--epochs", "1", *QUICK, *ON_CPU]

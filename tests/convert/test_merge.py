@@ -14,7 +14,7 @@ from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, lines, row
-from tests.corpus.test_shared_treebanks import FILES
+from tests.corpus.shared_files import FILES
 
 
 def read_text(text, strict=True, file="-"):

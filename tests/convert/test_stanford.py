@@ -15,6 +15,7 @@ from depkit.corpus.tree import Tree
 from depkit.score.attachment import evaluate
 from depkit.treebank.check_tree import find_cycles
 from tests.bench.stanford import remove_function_tags
+from tests.convert.penn_trees import trees
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 DEPENDENCIES = DATA / "wsj-sample-sd" / "wsj_0001-0159.conllx"
@@ -123,24 +124,6 @@ def test_heads_do_not_depend_on_function_tags() -> None:
     for _, text in EXAMPLES.values():
         *_, heads, _ = convert_tree(parse_tree(text))
         assert convert_tree(remove_function_tags(parse_tree(text)))[2] == heads
-
-
-labels = st.sampled_from(
-    "S SBAR SQ SINV SBARQ VP NP NP-TMP NX QP PP ADJP ADVP-TMP S-ADV UCP CONJP PRN FRAG INTJ X WHNP"
-    " TOP NAC ODD".split()
-)
-tags = st.sampled_from(
-    "NN NNS NNP CD $ JJ JJR RB DT PRP IN TO VB VBD VBN VBG VBZ MD CC , . : `` '' POS EX WDT WP RP"
-    " -LRB- UNKNOWN".split()
-)
-forms = st.sampled_from("the more than is been to million and today not at least x".split())
-
-
-def phrases(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
-    return st.builds(Tree, labels, st.lists(children, min_size=1, max_size=6))
-
-
-trees = st.recursive(st.builds(Tree, tags, st.just(()), forms), phrases, max_leaves=40)
 
 
 def assert_one_tree(heads: list[int], relations: list[str]) -> None:

@@ -14,7 +14,7 @@ from depkit.corpus.io import read_trees
 from depkit.corpus.tree import Tree
 from depkit.corpus.universal import RELATIONS, UPOS, base_relation
 from depkit.treebank.check import Checker
-from tests.convert.test_stanford import trees
+from tests.convert.penn_trees import trees
 
 WSJ = Path(__file__).parents[3] / "shared" / "data" / "wsj-sample"
 

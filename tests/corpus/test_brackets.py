@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.io import read as read_sentences
 from depkit.corpus.io import read_tree_groups, read_trees, write_trees
-from depkit.corpus.tree import Tree, escape_form, split_label, write_tree
+from depkit.corpus.tree import Tree, split_label, write_tree
 from depkit.files.errors import FormatError
+from tests.corpus.random_trees import trees
 
 RAIN = "(S (NP-SBJ (NN rain)) (VP (VBZ falls)) (. .))"
 SUN = "(S (NP-SBJ (DT the) (NN sun)) (VP (VBZ shines)))"
@@ -271,17 +272,6 @@ def test_bracketed_files_are_recognised_by_name_and_content(tmp_path: Path) -> N
         list(read_sentences(["1\ta\n"], "ptb"))
     with pytest.raises(FormatError, match="neither CoNLL-U"):
         list(read_sentences(["a (b)"]))
-
-
-names = st.sampled_from(["S", "NP-SBJ-1", "VP", "PP=2", "X", "ADVP|PRT"])
-words = st.text(st.characters(exclude_characters="() \t\r\n\f\v", codec="utf-8"), min_size=1)
-leaves = st.builds(lambda tag, word: Tree(tag, (), word), st.sampled_from(["NN", ".", "-LRB-"]),
-                   words.map(escape_form))  # fmt: skip
-trees = st.recursive(
-    st.builds(lambda leaf: Tree("FRAG", [leaf]), leaves),
-    lambda children: st.builds(Tree, names, st.lists(children | leaves, min_size=1, max_size=4)),
-    max_leaves=20,
-)
 
 
 @given(st.lists(trees, max_size=4), st.sampled_from(["\n", " ", "\n\n"]))

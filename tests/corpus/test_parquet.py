@@ -20,9 +20,9 @@ from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.files.errors import FormatError
 from depkit.files.streams import watch_reading
 from tests.cli.commands import Command
+from tests.corpus.mutated_files import mutated_files, reproducible
 from tests.corpus.rows import PREDICATES, RICH, parse, row
-from tests.corpus.test_fuzz import mutated_files, reproducible
-from tests.corpus.test_shared_treebanks import FILES
+from tests.corpus.shared_files import FILES
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs the extra depkit[parquet]")
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra depkit[parquet]")

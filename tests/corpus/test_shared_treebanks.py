@@ -3,7 +3,6 @@
 import io
 import re
 from itertools import islice, takewhile, zip_longest
-from pathlib import Path
 
 import conllu
 import pytest
@@ -15,14 +14,8 @@ from depkit.corpus.io import read, write
 from depkit.corpus.token_list import from_token_list, to_token_list
 from depkit.files.errors import FormatError
 from depkit.files.streams import open_lines
+from tests.corpus.shared_files import FILES, SHARED
 
-SHARED = Path(__file__).parents[3] / "shared"
-FILES = sorted(
-    path
-    for folder in ("data", "oracles")
-    for path in (SHARED / folder).rglob("*")
-    if path.suffix in (".conllu", ".conllx", ".conll09")
-)
 RAGGED = "trpb_v1.0.train.conll09"  # One of its rows has a column too many.
 pytestmark = pytest.mark.skipif(
     not FILES, reason="no ../shared here: real treebanks are not part of the repository"

@@ -10,7 +10,7 @@ from depkit.corpus.cleaning import clean_tree, find_wrapper, prepare_tree, resto
 from depkit.corpus.io import read_trees
 from depkit.corpus.spans import Span, spans_to_tree, tree_to_spans
 from depkit.corpus.tree import Tree, write_tree
-from tests.corpus.test_brackets import trees
+from tests.corpus.random_trees import trees
 
 SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "wsj-sample"
 

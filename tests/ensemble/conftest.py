@@ -3,7 +3,7 @@
 import pytest
 
 import depkit
-from tests.training.test_loop import run, small_recipe
+from tests.training.small_runs import run, small_recipe
 
 
 @pytest.fixture(scope="session")

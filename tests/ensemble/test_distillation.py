@@ -23,7 +23,7 @@ from depkit.training.loop import count_updates, train
 from depkit.training.origin import ResumeError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Distillation, make_recipe, trained_parts
-from tests.training.test_loop import CPU, Killed, kill_training_at, same_runs, small_recipe
+from tests.training.small_runs import CPU, Killed, kill_training_at, same_runs, small_recipe
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.parser import TaggerParser
 from depkit.training.data import resolve_auto
 from depkit.training.recipe import Recipe, Training
-from tests.parsers.inputs.test_transformer import save_bert
+from tests.parsers.inputs.small_transformers import save_bert
 
 CPU = torch.device("cpu")
 CONFIG = TaggerConfig(

@@ -41,9 +41,9 @@ from depkit.training import loop
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, State
 from depkit.training.loop import TrainingError
 from tests.conftest import TINY
-from tests.parsers.inputs.test_transformer import save_bert
-from tests.training.test_loop import kill_training_at
-from tests.training.test_sources import write_features
+from tests.parsers.inputs.elmo_files import write_features
+from tests.parsers.inputs.small_transformers import save_bert
+from tests.training.small_runs import kill_training_at
 
 CPU = torch.device("cpu")
 SMALL = (

@@ -14,7 +14,7 @@ from depkit.ensemble.silver import annotate_text
 from depkit.ensemble.teacher import make_row_function
 from depkit.files.errors import DataError, FormatError
 from tests.corpus.rows import row
-from tests.training.test_loop import Killed
+from tests.training.small_runs import Killed
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.model_directory import write_ensemble
 from depkit.parsers.tagger.parser import TaggerParser
-from tests.parsers.graph.test_ensemble import make_random_parser
+from tests.parsers.small_parsers import make_random_parser
 
 
 def split_by_sentence(rows, sentences):

@@ -83,7 +83,7 @@ def make_inputs(folder: Path) -> None:
     """Write the files that the commands read: treebanks, text, vectors and small models."""
     import h5py
 
-    from tests.parsers.inputs.test_transformer import save_bert
+    from tests.parsers.inputs.small_transformers import save_bert
 
     tiny = TINY.read_text()
     sentences = list(read(TINY))

@@ -1,6 +1,5 @@
 """Files that appear only when they are complete."""
 
-import errno
 import os
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from depkit.corpus.io import read, write
 from depkit.files.atomic import atomic, check_writable
 from tests.corpus.rows import RICH
+from tests.files.access import refuse_access
 
 
 def test_atomic_renames_a_complete_file(tmp_path):
@@ -46,7 +46,3 @@ def test_a_check_whether_a_file_can_be_written_leaves_no_trace(tmp_path, monkeyp
         with pytest.raises(PermissionError, match=f"'{path}'"):
             check_writable(path)
     assert os.listdir(tmp_path) == ["old"] and Path("old").read_text() == "old"
-
-
-def refuse_access(path):
-    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+
+from tests.files.processes import is_running
 
 PARENT = """
 import multiprocessing, sys, time
@@ -37,15 +38,6 @@ if multiprocessing.current_process().name != "MainProcess":
 def work(path):
     pass
 """
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
 
 
 @pytest.mark.parametrize("work", ["WORK", "SLOW"])

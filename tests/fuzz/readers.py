@@ -135,7 +135,7 @@ def _model(name: str) -> Callable[[Path], list[bytes]]:
         from depkit.parsers.model_directory import write_tokenizer
         from depkit.parsers.text.multiword import MultiwordTable
         from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
-        from tests.parsers.test_base import make_parser, save_parser
+        from tests.parsers.small_parsers import make_parser, save_parser
 
         save_parser(make_parser(list(read(TINY))), directory)
         table = Table([*SPECIAL, SPACE])
@@ -182,7 +182,7 @@ def _read_recipe(path: Path) -> None:
 
 def _transformer(name: str) -> Callable[[Path], list[bytes]]:
     def make(directory: Path) -> list[bytes]:
-        from tests.parsers.inputs.test_transformer import save_bert
+        from tests.parsers.inputs.small_transformers import save_bert
 
         save_bert(directory)
         if not (directory / name).exists():
@@ -195,7 +195,7 @@ def _transformer(name: str) -> Callable[[Path], list[bytes]]:
 
 def _load_transformer(path: Path) -> None:
     from depkit.parsers.inputs.transformer import hidden_layers, load_transformer
-    from tests.parsers.inputs.test_transformer import make_batch
+    from tests.parsers.inputs.small_transformers import make_batch
 
     if path.name.endswith("index.json"):
         weights = path.parent / "model.safetensors"

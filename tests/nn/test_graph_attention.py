@@ -7,20 +7,11 @@ import torch
 
 from depkit.nn.attention_mask import attention_mask
 from depkit.nn.graph_attention import (
-    NO_RELATION,
-    TO_DEPENDENT,
-    TO_HEAD,
     GraphAttention,
     heads_of_positions,
 )
 from depkit.nn.selfattention import SelfAttention
-
-
-def find_relation(graph, query, key):
-    """Return the relation of a query to a key; graph: the head of each position, without cycles."""
-    if graph[query] == key:
-        return TO_HEAD
-    return TO_DEPENDENT if graph[key] == query else NO_RELATION
+from tests.nn.textbook import find_relation
 
 
 def test_w0_and_padding_have_no_heads():

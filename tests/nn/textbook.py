@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from depkit.nn.convolution import LocalConvolution
 from depkit.nn.factored import Factored, FactoredLinear
+from depkit.nn.graph_attention import NO_RELATION, TO_DEPENDENT, TO_HEAD
 from depkit.nn.lstm import BiLSTM
 from depkit.nn.positions import sinusoids
 from depkit.nn.selfattention import ACTIVATIONS, ResidualLayer, SelfAttention
@@ -210,3 +211,10 @@ def check(encoder: Factored | SelfAttention) -> None:
             for output in (result, expected)
         )
     )
+
+
+def find_relation(graph, query, key):
+    """Return the relation of a query to a key; graph: the head of each position, without cycles."""
+    if graph[query] == key:
+        return TO_HEAD
+    return TO_DEPENDENT if graph[key] == query else NO_RELATION

@@ -1,75 +1,23 @@
 """Parsing with a small untrained network: order, columns, limits and errors."""
 
-from dataclasses import asdict
 from itertools import count, islice
 
 import numpy as np
 import pytest
-import torch
 
 from depkit.corpus.formats import CONLL09, CONLLX
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.parsers import chunks
-from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer
+from depkit.parsers.config import Inputs
 from depkit.parsers.engine.device import find_device
-from depkit.parsers.families import get_family, make_parser_config
-from depkit.parsers.model_directory import write_description, write_weights
 from depkit.trees.shape import is_tree
-
-CPU = torch.device("cpu")
-
-
-SIZES = {"layers": 1, "size": 8, "heads": 2, "head_size": 4, "feedforward": 8}
-
-
-def build_parser(config, treebank):
-    """Return a parser of any family with initial weights."""
-    torch.manual_seed(0)
-    family = get_family(config)
-    vocabulary = family.vocabulary(treebank, config)
-    return family.parser(config, vocabulary, family.network(config, vocabulary).eval(), CPU)
-
-
-def make_parser(treebank, inputs=None, root="single", root_label="root", encoder="bilstm"):
-    """Return a biaffine parser with random scores; initial scorer weights are 0."""
-    config = BiaffineConfig(
-        inputs or Inputs(word=6, char=4),
-        make_parser_config({"encoder": SIZES | {"kind": encoder}}).encoder,
-        Scorer(arc=7, label=5, predict=["upos", "feats"]),
-        Decoder(root=root, root_label=root_label),
-    )
-    parser = build_parser(config, treebank)
-    for weight in (parser.network.arc.weight, parser.network.label.weight):
-        torch.nn.init.normal_(weight)
-    return parser
-
-
-def save_parser(parser, directory):
-    """Write a parser as a model directory, and return its path."""
-    directory.mkdir(exist_ok=True)
-    write_description(directory, asdict(parser.config), parser.vocabulary)
-    write_weights(directory, parser.network)
-    return directory
+from tests.parsers.small_parsers import make_parser, texts
 
 
 @pytest.fixture(scope="module")
 def parser(tiny):
     return make_parser(tiny)
-
-
-def tree(words, heads, upos, deprels):
-    columns = {"head": [str(h) for h in heads], "upos": upos.split(), "deprel": deprels.split()}
-    return new_sentence(words.split(), columns)
-
-
-def make_one_batch(parser, sentences):
-    """Return the sentences as one batch for a parser or an ensemble."""
-    return parser.make_preparer()(sentences, []).batch(np.arange(len(sentences)))
-
-
-def texts(sentences):
-    return list(map(str, sentences))
 
 
 def has_tree(sentence):

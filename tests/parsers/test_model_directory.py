@@ -48,8 +48,8 @@ from depkit.parsers.settings import ConfigError, parse_toml, to_toml
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
 from tests.parsers.depth_family import DepthFamily
-from tests.parsers.inputs.test_transformer import save_bert
-from tests.parsers.test_base import build_parser, make_parser, save_parser, texts
+from tests.parsers.inputs.small_transformers import save_bert
+from tests.parsers.small_parsers import build_parser, make_parser, save_parser, texts
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from depkit.corpus.io import write
 from depkit.parsers.config import BiaffineConfig, Factored, apply_test_time_settings
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import make_recipe
-from tests.parsers.test_base import make_parser, save_parser
+from tests.parsers.small_parsers import make_parser, save_parser
 
 
 def heads(directory, sentences, *settings):

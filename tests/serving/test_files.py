@@ -12,7 +12,7 @@ from depkit.serving.files import annotate_files
 from depkit.serving.job import Job, output_name
 from tests.conftest import TINY
 from tests.drawing.terminal import Terminal, draw_at_once
-from tests.parsers.test_base import make_parser, save_parser
+from tests.parsers.small_parsers import make_parser, save_parser
 
 
 @pytest.fixture(scope="module")

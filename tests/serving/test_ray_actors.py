@@ -22,7 +22,7 @@ from depkit.serving.worker import Result
 from tests.cli.commands import ON_CPU, assert_fails
 from tests.conftest import TINY
 from tests.corpus.rows import row
-from tests.parsers.test_base import make_parser, save_parser
+from tests.parsers.small_parsers import make_parser, save_parser
 
 needs_ray = pytest.mark.skipif(not find_spec("ray"), reason="Ray is not installed: depkit[ray]")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.files.test_children import is_running
+from tests.files.processes import is_running
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")

@@ -33,9 +33,9 @@ from depkit.training.distributed import (
 from depkit.training.loop import TrainingError
 from tests.cli.commands import ON_CPU, SMALL, assert_fails, set_options
 from tests.conftest import TINY, TREES
-from tests.parsers.constituency import test_parser as constituency
-from tests.parsers.transition import test_parser as transition
-from tests.training.test_loop import CPU, Killed, kill_training_at, run, same_runs, small_recipe
+from tests.parsers.constituency import small_recipes as constituency
+from tests.parsers.transition import small_recipes as transition
+from tests.training.small_runs import CPU, Killed, kill_training_at, run, same_runs, small_recipe
 
 RECIPES = {
     "selfatt": (small_recipe, "selfatt"),
@@ -189,7 +189,7 @@ KILLED = """
 import os, signal
 import torch
 from depkit.cli.main import main
-from tests.training.test_loop import kill_training_at
+from tests.training.small_runs import kill_training_at
 
 class Kill(Exception):
     def __init__(self):

@@ -21,9 +21,10 @@ from depkit.training.recipe import adopt_parts
 from depkit.training.schedule import parameter_groups
 from depkit.training.sources import FeatureFile, collect_words, load_sources
 from tests.cli.commands import set_options
-from tests.parsers.inputs.test_transformer import edit_weights, save_bert
-from tests.training.test_loop import CPU, same_runs, same_weights, small_recipe, weights
-from tests.training.test_loop import run as train
+from tests.parsers.inputs.elmo_files import write_features
+from tests.parsers.inputs.small_transformers import edit_weights, save_bert
+from tests.training.small_runs import CPU, same_runs, same_weights, small_recipe, weights
+from tests.training.small_runs import run as train
 
 
 @pytest.fixture(autouse=True)
@@ -60,17 +61,6 @@ def make_network(recipe, sources, sentences):
     family = get_family(recipe.parser)
     vocabulary = family.vocabulary(sentences, recipe.parser)
     return family, vocabulary, family.network(recipe.parser, vocabulary, sources.transformer)
-
-
-def write_features(path, sentences, seed=0, layers=3, width=5):
-    """Write random vectors that float16 represents exactly, because training stores them in it."""
-    h5py = pytest.importorskip("h5py", reason="h5py is not installed: no ELMo features")
-    random = np.random.default_rng(seed)
-    with h5py.File(path, "w") as file:
-        for number, sentence in enumerate(sentences):
-            vectors = random.normal(size=(layers, len(sentence), width))
-            file[str(number)] = vectors.astype("f2").astype("f4")
-    return str(path)
 
 
 @pytest.mark.parametrize("layers", ["single", "average", "mix"])

@@ -18,8 +18,8 @@ from depkit.treebank.check_training import TrainingSet
 from depkit.treebank.check_tree import find_cycles
 from depkit.treebank.findings import CODES, ERRORS, NOTES, Finding, severity
 from tests.conftest import TINY
+from tests.corpus.mutated_files import mutated_files, reproducible
 from tests.corpus.rows import row
-from tests.corpus.test_fuzz import mutated_files, reproducible
 
 GOOD = """\
 # sent_id = s1

@@ -1,37 +1,13 @@
 """CKY against brute force over all binary trees, without and with the Hamming loss."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 
 from depkit.trees.chart import best_labels, count_wrong_labels, decode_spans, find_best_binary_tree
 from depkit.trees.compiled import interpreted
-
-Spans = tuple[tuple[int, int], ...]
-
-
-@cache
-def binary_trees(start: int, end: int) -> list[Spans]:
-    """Return all binary trees over a span, parents before their children, from left to right."""
-    if end - start == 1:
-        return [((start, end),)]
-    return [
-        ((start, end), *left, *right)
-        for split in range(start + 1, end)
-        for left, right in product(binary_trees(start, split), binary_trees(split, end))
-    ]
-
-
-def labelled_trees(n: int, labels: int) -> Iterator[tuple[Spans, tuple[int, ...]]]:
-    """Yield all binary trees with all labels of their spans, except the empty one at the root."""
-    for spans in binary_trees(0, n):
-        for rest in product(range(labels), repeat=len(spans) - 1):
-            for root in range(1, labels):
-                yield spans, (root, *rest)
+from tests.trees.binary_trees import binary_trees, labelled_trees
 
 
 def draw_scores(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.ndarray:

@@ -9,6 +9,7 @@ import pytest
 from depkit.trees import marginals as module
 from depkit.trees.marginals import batch_marginals
 from tests.trees.all_trees import Draw, draw_normal, draw_with_forbidden, tree_scores, trees
+from tests.trees.single import marginals
 
 DRAWS: dict[str, Draw] = {
     "normal": draw_normal,
@@ -28,11 +29,6 @@ SMALLEST = 1e-290  # absolute differences up to this value are ignored
 
 # The tolerances are relative to each probability, so an algorithm that subtracts fails the tests.
 # Scores of magnitude s are only precise to 1e-16 s.
-
-
-def marginals(score: np.ndarray, single_root: bool = True) -> np.ndarray:
-    """Return the arc probabilities of one sentence, [n + 1, n + 1] as its scores."""
-    return batch_marginals(score[None], [len(score) - 1], single_root)[0]
 
 
 def log_sum(values: np.ndarray) -> float:

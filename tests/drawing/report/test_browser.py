@@ -13,7 +13,7 @@ from tests.drawing.report.browser import (
     visit,
     wait,
 )
-from tests.drawing.report.test_report import FIRST, HOSTILE, SECOND, TREES, write_trees
+from tests.drawing.report.pages import FIRST, HOSTILE, SECOND, TREES, write_trees
 
 pytestmark = needs_browser
 run = Command("report")

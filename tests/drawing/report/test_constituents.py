@@ -20,7 +20,7 @@ from tests.drawing.report.browser import (
     visit,
     wait,
 )
-from tests.drawing.report.test_report import read_page, records
+from tests.drawing.report.pages import read_page, records
 
 run, evaluate, analyze = Command("report"), Command("eval"), Command("analyze")
 

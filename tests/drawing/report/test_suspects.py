@@ -17,7 +17,7 @@ from tests.drawing.report.browser import (
     visit,
     wait,
 )
-from tests.drawing.report.test_report import HOSTILE, read_page, records, write_trees
+from tests.drawing.report.pages import HOSTILE, read_page, records, write_trees
 
 run = Command("suspects")
 

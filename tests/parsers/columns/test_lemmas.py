@@ -17,8 +17,8 @@ from depkit.parsers.inputs.vocabulary import Table, Vocabulary
 from depkit.parsers.settings import ConfigError
 from depkit.training.origin import ResumeError
 from depkit.training.sources import load_sources
-from tests.training.test_loop import CPU, NO_DROPOUT, small_recipe
-from tests.training.test_loop import run as train
+from tests.training.small_runs import CPU, NO_DROPOUT, small_recipe
+from tests.training.small_runs import run as train
 
 EMPTY = Vocabulary(Table([]), Table([]), Table([]), {"lemma": Table([])})
 EVERYDAY = Path(__file__).parents[2] / "data" / "everyday_lemmas.txt"

@@ -13,7 +13,7 @@ from depkit.parsers.constituency.examples import labelled_spans
 from depkit.parsers.families import get_family
 from depkit.trees import chart
 from tests.conftest import TREES
-from tests.trees.test_chart import binary_trees, labelled_trees
+from tests.trees.binary_trees import binary_trees, labelled_trees
 
 CPU = torch.device("cpu")
 CONFIG = ConstituencyConfig(

@@ -11,46 +11,19 @@ from depkit.corpus.io import read
 from depkit.corpus.penn import penn_quotes
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
-from depkit.parsers import config
-from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs
 from depkit.parsers.constituency.decoding import find_best_labels
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.model_directory import WEIGHTS, load
 from depkit.parsers.settings import ConfigError
-from depkit.training.recipe import Recipe, Training
 from tests.conftest import TREES
-from tests.training.test_loop import Killed, kill_training_at, run
-
-ATTENTION = {
-    "heads": 4, "attention_dropout": 0.0, "feedforward_dropout": 0.0, "residual_dropout": 0.0,
-}  # fmt: skip
-ENCODERS = {
-    "factored": config.Factored(
-        layers=2, size=32, head_size=8, feedforward=64, positions="learned", **ATTENTION
-    ),
-    "bilstm": config.BiLSTM(layers=1, size=32, dropout=0.0),
-    "rotary": config.SelfAttention(
-        layers=2, size=64, head_size=16, feedforward=96, positions="rotary", convolution=3,
-        norm_first=True, activation="silu", zero_init=True, **ATTENTION,
-    ),
-}  # fmt: skip
-INPUTS = Inputs(
-    word=32, char=32, word_min_count=1, char_embedding=16, lowercase=False, combine="sum",
-    part_dropout=0.0, dropout=0.0, stop=True,
-)  # fmt: skip
+from tests.parsers.constituency.small_recipes import ENCODERS, INPUTS, make_recipe
+from tests.training.small_runs import Killed, kill_training_at, run
 
 
 @pytest.fixture(scope="module")
 def sentences():
     return list(read(TREES))
-
-
-def make_recipe(kind="rotary", predict=("xpos",), **training):
-    scorer = ConstituentScorer(dropout=0.0, predict=list(predict), hidden=64, tag_hidden=64)
-    settings = {"epochs": 3, "batch_tokens": 60, "rate": 3e-3, "beta2": 0.98, "epsilon": 1e-8}
-    parser = ConstituencyConfig(INPUTS, ENCODERS[kind], scorer)
-    return Recipe(parser, training=Training(**(settings | {"precision": "float32"} | training)))
 
 
 @pytest.fixture(scope="module")

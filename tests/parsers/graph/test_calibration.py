@@ -28,10 +28,15 @@ from depkit.parsers.settings import ConfigError
 from depkit.score.attachment import evaluate
 from depkit.training.recipe import make_recipe
 from tests.conftest import TINY
-from tests.parsers.graph.test_ensemble import make_random_parser
-from tests.parsers.graph.test_probabilities import WARM, compute_scores, set_calibration
-from tests.parsers.test_base import make_parser, save_parser
-from tests.trees.test_marginals import marginals
+from tests.parsers.small_parsers import (
+    WARM,
+    compute_scores,
+    make_parser,
+    make_random_parser,
+    save_parser,
+    set_calibration,
+)
+from tests.trees.single import marginals
 
 GRID = np.exp(np.linspace(np.log(0.05), np.log(20), 25))
 SETTINGS = (

@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine.device import PendingCopies
@@ -25,15 +24,9 @@ from depkit.parsers.graph.decoding import (
 from depkit.parsers.tagger import parser as tagger_parser
 from depkit.trees.decode import ALGORITHMS, decode
 from depkit.trees.shape import has_crossing_arcs, is_tree
-from tests.parsers.graph.test_ensemble import make_random_parser
-from tests.parsers.graph.test_probabilities import set_calibration
-from tests.parsers.test_base import make_one_batch
+from tests.parsers.graph.synchronisation import SynchronisationRecorder
+from tests.parsers.small_parsers import make_one_batch, make_random_parser, set_calibration
 
-# Operations that would wait for a GPU
-SYNCHRONISING = {
-    "_local_scalar_dense", "bincount", "equal", "is_nonzero", "masked_select", "nonzero",
-    "repeat_interleave", "_unique2",
-}  # fmt: skip
 INF = float("inf")
 
 
@@ -196,26 +189,6 @@ def test_the_root_label_is_forbidden_except_at_children_of_the_root():
     assert mask_root_label(label, heads, None) is label
     at_root, elsewhere = [-INF, 2.0, -INF], [1.0, -INF, 3.0]
     assert mask_root_label(label, heads, 1).tolist() == [[at_root, at_root, elsewhere]]
-
-
-class SynchronisationRecorder(TorchDispatchMode):
-    """Records the names of operations that would wait for a GPU."""
-
-    def __init__(self):
-        super().__init__()
-        self.names = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        name = func._schema.name.removeprefix("aten::")
-        is_indexed_by_mask = name.startswith("index") and any(
-            index is not None and index.dtype == torch.bool
-            for indices in args[1:2]
-            if isinstance(indices, list | tuple)
-            for index in indices
-        )
-        if name in SYNCHRONISING or is_indexed_by_mask:
-            self.names.append(name)
-        return func(*args, **(kwargs or {}))
 
 
 def test_the_recorder_records_synchronising_operations():

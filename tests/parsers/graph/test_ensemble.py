@@ -20,19 +20,14 @@ from depkit.parsers.tagger.ensemble import (
     align_values,
     log_mean,
 )
-from tests.parsers.test_base import build_parser, make_one_batch, make_parser, save_parser
-
-
-def make_random_parser(sentences, seed, **settings):
-    """Return a parser from `make_parser` with other random weights."""
-    return randomise_weights(make_parser(sentences, **settings), seed)
-
-
-def randomise_weights(parser, seed):
-    torch.manual_seed(seed)
-    for weight in parser.network.parameters():
-        torch.nn.init.normal_(weight, std=0.5)
-    return parser
+from tests.parsers.small_parsers import (
+    build_parser,
+    make_one_batch,
+    make_parser,
+    make_random_parser,
+    randomise_weights,
+    save_parser,
+)
 
 
 def test_the_mean_of_tiny_probabilities_is_not_zero():

@@ -7,7 +7,7 @@ import torch
 from depkit.parsers.config import BiaffineConfig, BiLSTM, Inputs, Scorer, SelfAttention
 from depkit.parsers.families import get_family
 from depkit.parsers.tagger.network import value_attributes
-from tests.parsers.test_base import CPU, build_parser, tree
+from tests.parsers.small_parsers import CPU, build_parser, tree
 
 ENCODERS = {
     "bilstm": BiLSTM(layers=2, size=8),

@@ -12,7 +12,7 @@ from depkit.parsers.inputs.vocabulary import PAD
 from depkit.parsers.network import ParserNetwork
 from depkit.training.recipe import make_recipe
 from tests.nn import textbook
-from tests.parsers.test_base import CPU
+from tests.parsers.small_parsers import CPU
 
 # The sizes of the recipes, divided by about 50.
 LI = ["inputs.word=6", "inputs.tag=4", "inputs.word_min_count=1", "inputs.tag_column=upos"]

@@ -16,31 +16,22 @@ from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph import probabilities
 from tests.conftest import TINY
-from tests.parsers.graph.test_ensemble import make_random_parser
-from tests.parsers.test_base import make_one_batch, make_parser, save_parser, texts
-from tests.trees.test_marginals import marginals
-
-WARM = Calibration(arc=2.5, label=0.4, marginal=1.7)
-
-
-def set_calibration(parser, calibration=WARM):
-    return replace(parser, config=replace(parser.config, calibration=calibration))
+from tests.parsers.small_parsers import (
+    WARM,
+    compute_scores,
+    make_parser,
+    make_random_parser,
+    save_parser,
+    set_calibration,
+    texts,
+)
+from tests.trees.single import marginals
 
 
 def parse_probabilities(sentence):
     """Return the probabilities in MISC, [words, 2]."""
     cells = [dict(p.partition("=")[::2] for p in c.split("|")) for c in sentence.column("misc")]
     return np.array([[float(cell[ARC_PROB]), float(cell[LABEL_PROB])] for cell in cells])
-
-
-def compute_scores(parser, sentence):
-    """Return the arc scores of a sentence, and the label scores at its heads."""
-    scores = parser.score(make_one_batch(parser, [sentence]))
-    heads = np.zeros(scores.arc.shape[:2], np.int32)
-    heads[0, 1 : len(sentence) + 1] = sentence.head
-    _, label = parser.label_scores(scores, heads)
-    size = len(sentence) + 1
-    return scores.arc[0, :size, :size].double().detach(), label[0, :size].double().detach()
 
 
 def remove_misc(sentence):

@@ -8,8 +8,8 @@ from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer, SelfAttention
 from depkit.parsers.families import get_family
-from tests.parsers.graph.test_decoding import SynchronisationRecorder
-from tests.parsers.test_base import CPU, build_parser
+from tests.parsers.graph.synchronisation import SynchronisationRecorder
+from tests.parsers.small_parsers import CPU, build_parser
 
 ENCODER = SelfAttention(
     layers=2, size=32, heads=4, head_size=8, feedforward=64, positions="rotary", norm_first=True,

@@ -23,7 +23,7 @@ from depkit.parsers.graph.temperatures import (
     reset_harmful,
     sample_evenly,
 )
-from tests.trees.test_marginals import marginals
+from tests.trees.single import marginals
 
 GRID = np.exp(np.linspace(*np.log(BOUNDS), 1200))
 

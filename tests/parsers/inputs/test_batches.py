@@ -7,7 +7,7 @@ from depkit.parsers.config import BiaffineConfig, Inputs
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batches import IGNORED, length_batches, rounded_length
 from depkit.parsers.inputs.vocabulary import LONGEST_WORD, ROOT, UNKNOWN
-from tests.parsers.test_base import CPU, tree
+from tests.parsers.small_parsers import CPU, tree
 
 CONFIG = BiaffineConfig(Inputs(tag=4, tag_column="upos", char=4, word_min_count=2))
 

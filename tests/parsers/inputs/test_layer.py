@@ -25,7 +25,7 @@ from depkit.parsers.inputs.form_cache import FormCache, _split_groups
 from depkit.parsers.inputs.layer import part_sizes
 from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table
 from depkit.parsers.settings import ConfigError
-from tests.parsers.test_base import CPU
+from tests.parsers.small_parsers import CPU
 
 FILE = Vectors(file="vectors.txt", width=6)
 

@@ -6,8 +6,6 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import torch
-import transformers
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from depkit.parsers.inputs.pieces import (
     PieceBatch,
@@ -20,49 +18,13 @@ from depkit.parsers.inputs.pieces import (
     run_by_length,
     split_into_pieces,
 )
-
-CPU = torch.device("cpu")
-TEXT = ["the dog barks at the small dogs", "a barking dog is not small"]
-WORD_PIECES = (
-    "[PAD] [UNK] [CLS] [SEP] the dog ##s bark ##ing small a b c ##a ##b ##c at . ! 学 sinh h ##oc"
-).split()
-
-
-def fast_tokenizer(backend, template: str, unk: str, pad: str, cls: str, sep: str):
-    ids = [(piece, backend.token_to_id(piece)) for piece in (cls, sep)]
-    backend.post_processor = processors.TemplateProcessing(single=template, special_tokens=ids)
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=backend, unk_token=unk, pad_token=pad, cls_token=cls, sep_token=sep,
-        model_max_length=1000,
-    )  # fmt: skip
-
-
-def word_pieces(template: str = "[CLS] $A [SEP]"):
-    """A tokenizer like BERT's with a handful of pieces."""
-    ids = {piece: i for i, piece in enumerate(WORD_PIECES)}
-    backend = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer()
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return fast_tokenizer(backend, template, "[UNK]", "[PAD]", "[CLS]", "[SEP]")
-
-
-def byte_pieces(prefix_space: bool = False):
-    """A tokenizer like RoBERTa's: pieces of bytes; a space belongs to the word behind it."""
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False
-    )
-    backend.train_from_iterator(TEXT, trainer)
-    return fast_tokenizer(backend, "<s> $A </s>", "<unk>", "<pad>", "<s>", "</s>")
-
-
-def starts_and_sizes(sentences) -> tuple[np.ndarray, np.ndarray]:
-    """The starts and sizes of sentences, as in a Dataset."""
-    sizes = np.array([len(sentence) + 1 for sentence in sentences])
-    return 1 + np.cumsum(sizes) - sizes, sizes
+from tests.parsers.inputs.small_transformers import (
+    CPU,
+    WORD_PIECES,
+    byte_pieces,
+    starts_and_sizes,
+    word_pieces,
+)
 
 
 def pieces_by_word(pieces: Pieces) -> list[list[int]]:

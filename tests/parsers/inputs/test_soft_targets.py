@@ -19,7 +19,7 @@ from depkit.parsers.inputs.soft_targets import (
     soft_cross_entropy,
     unpack,
 )
-from tests.parsers.graph.test_ensemble import make_random_parser
+from tests.parsers.small_parsers import make_random_parser
 
 
 def make_soft_column(probabilities, weight, indices=(0,) * MAX_VALUES):

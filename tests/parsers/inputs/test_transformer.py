@@ -14,13 +14,10 @@ import huggingface_hub
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from depkit.parsers.inputs.pieces import (
-    find_segment_format,
-    make_piece_batch,
     pool_pieces,
-    split_into_pieces,
 )
 from depkit.parsers.inputs.transformer import (
     TransformerError,
@@ -29,37 +26,17 @@ from depkit.parsers.inputs.transformer import (
     load_transformer,
     save_description,
 )
-from tests.parsers.inputs.test_pieces import WORD_PIECES, byte_pieces, starts_and_sizes, word_pieces
+from tests.parsers.inputs.small_transformers import (
+    WEIGHTS,
+    WORD_PIECES,
+    edit_weights,
+    make_batch,
+    save_bert,
+    save_roberta,
+    word_pieces,
+)
 
 CPU = torch.device("cpu")
-WEIGHTS = "model.safetensors"
-SIZES = {
-    "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 32,
-    "initializer_range": 0.5,
-}  # fmt: skip
-
-
-def save_bert(folder: Path, model: str = "BertModel") -> Path:
-    config = transformers.BertConfig(
-        vocab_size=len(WORD_PIECES), max_position_embeddings=24, **SIZES
-    )
-    return save_pretrained(folder, getattr(transformers, model), config, word_pieces())
-
-
-def save_roberta(folder: Path) -> Path:
-    tokenizer = byte_pieces()
-    config = transformers.RobertaConfig(
-        vocab_size=len(tokenizer), max_position_embeddings=26, pad_token_id=1, bos_token_id=0,
-        eos_token_id=2, type_vocab_size=1, **SIZES,
-    )  # fmt: skip
-    return save_pretrained(folder, transformers.RobertaModel, config, tokenizer)
-
-
-def save_pretrained(folder: Path, model, config, tokenizer) -> Path:
-    torch.manual_seed(0)
-    model(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +73,6 @@ def minilm():
     return load_transformer(str(package.get_model_path()))
 
 
-def make_batch(transformer, sentences, pooling="mean", overlap=4):
-    format = find_segment_format(transformer.tokenizer, transformer.max_pieces)
-    starts, sizes = starts_and_sizes(sentences)
-    pieces = split_into_pieces(sentences, transformer.tokenizer)
-    length = int(sizes.max())
-    return make_piece_batch(pieces, starts, sizes, length, format, pooling, overlap, CPU), length
-
-
 @torch.no_grad()
 def word_vectors(transformer, sentences, pooling="mean", layers="single", top=1):
     """Return word vectors, [batch, length, layers, width]."""
@@ -116,11 +85,6 @@ def word_vectors(transformer, sentences, pooling="mean", layers="single", top=1)
 def edit_config(folder: Path, **values) -> None:
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
-
-
-def edit_weights(folder: Path, change) -> None:
-    path = folder / WEIGHTS
-    save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
 
 def test_the_module_does_not_import_transformers():

@@ -23,9 +23,9 @@ from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, make_recipe
 from depkit.training.run import prepare, train_model
 from depkit.training.schedule import parameter_groups
-from tests.nn.test_graph_attention import find_relation
-from tests.parsers.inputs.test_transformer import SIZES, save_bert, save_pretrained, word_pieces
-from tests.training.test_loop import Killed, kill_training_at
+from tests.nn.textbook import find_relation
+from tests.parsers.inputs.small_transformers import SIZES, save_bert, save_pretrained, word_pieces
+from tests.training.small_runs import Killed, kill_training_at
 
 CPU = torch.device("cpu")
 SENTENCE = new_sentence(["the", "dogs", "cab"]).with_tree([2, 0, 2], ["det", "root", "obj"])

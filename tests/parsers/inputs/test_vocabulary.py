@@ -5,7 +5,7 @@ import pytest
 import depkit
 from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.vocabulary import build_vocabulary, treebank_name
-from tests.parsers.test_base import tree
+from tests.parsers.small_parsers import tree
 
 
 @pytest.mark.parametrize(

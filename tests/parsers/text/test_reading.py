@@ -7,7 +7,7 @@ import pytest
 from depkit.files.errors import FormatError
 from depkit.parsers.text.reading import read_input
 from tests.corpus.rows import PREDICATES, RICH
-from tests.parsers.text.test_tokenizer import make_tokenizer
+from tests.parsers.text.small_tokenizer import make_tokenizer
 
 
 def read(tmp_path, content, name="in", input=None, model=True, encoding="utf-8"):

@@ -14,21 +14,11 @@ from depkit.parsers.text.tokenizer import (
     MARGIN,
     SLICE,
     SPACE,
-    Tokenizer,
     TokenizerNetwork,
-    build_character_table,
     cut_slices,
     encode_text,
 )  # fmt: skip
-
-CHARACTERS = build_character_table(["abc.' "] * 3)
-
-
-def make_tokenizer(spaces=False, table=None):
-    """Return a tokenizer with random weights: the tests pass for any labels."""
-    torch.manual_seed(1)
-    network = TokenizerNetwork(len(CHARACTERS), 4, 4)
-    return Tokenizer(CHARACTERS, table or MultiwordTable(), spaces, network, torch.device("cpu"))
+from tests.parsers.text.small_tokenizer import CHARACTERS, make_tokenizer
 
 
 def decode(text, ends, multiword=None, **options):
