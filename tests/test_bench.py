@@ -166,7 +166,7 @@ def test_the_flops_of_the_encoder_are_those_of_its_layers(bench):
     )
     flops = 0
     for batch in stage.batches:
-        sentences, length = batch.word.shape
+        sentences, length = batch.shape
         keys = -(-length // 32) * 32  # attention pads the keys to a multiple of 32
         attention = 2 * encoder.layers * encoder.heads * encoder.head_size * keys
         flops += 2 * sentences * length * (weights + attention)

@@ -12,7 +12,6 @@ from itertools import chain, compress
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence
@@ -36,11 +35,11 @@ from depkit.files.errors import DataError
 from depkit.files.lock import remove_abandoned
 from depkit.files.progress import reading_bar
 from depkit.parsers.base import Parser
+from depkit.parsers.columns.soft_targets import WEIGHT, column_slices, soft_arrays
 from depkit.parsers.config import BiaffineConfig
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import Dataset, layout
-from depkit.parsers.inputs.soft_targets import SoftTargets, column_slices
+from depkit.parsers.inputs.dataset import Dataset, layout
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
 from depkit.parsers.model_directory import find_model, load
@@ -157,7 +156,7 @@ def distill(
             prepared.sources.lexicon,
         )  # fmt: skip
         del parser, compute_rows  # free the teacher's memory for the training of the student
-        feed = make_feed(distillation_data, key, used_device, prepared.sources.transformer)
+        feed = make_feed(distillation_data, key, prepared.sources.transformer)
         run.train_model(
             prepared, directory, used_device, seed, resume, limit, progress,
             vocabulary=distillation_data.student, feed=feed, teacher=provenance,
@@ -336,14 +335,11 @@ class DistillationData:
         text = [lengths[mask] + 1 for lengths, mask in zip(self.lengths, masks, strict=True)]
         return np.concatenate((layout(self.treebank)[0], *text))
 
-    def make_dataset(
-        self, epoch: int, device: torch.device, transformer: Transformer | None = None
-    ) -> Dataset:
+    def make_dataset(self, epoch: int, transformer: Transformer | None = None) -> Dataset:
         """Return an epoch's Dataset: the treebank, and sentences of text without gold targets.
 
         Args:
             epoch: Index of the epoch, from 0.
-            device: Device of the tensors.
             transformer: The transformer that the student reads, if any.
         """
         sentences, rows = list(self.treebank), [self.treebank_rows]
@@ -355,7 +351,7 @@ class DistillationData:
         config = self.recipe.parser
         family = get_family(config)
         dataset = family.examples(
-            sentences, self.student, config, device, transformer=transformer,
+            sentences, self.student, config, transformer=transformer,
             num_gold=len(self.treebank),
         ).dataset  # fmt: skip
         word_rows = translate_rows(
@@ -363,8 +359,9 @@ class DistillationData:
         )
         soft_rows = np.zeros((len(dataset.form), word_rows.shape[1]), dtype=np.uint16)
         soft_rows[_word_mask(dataset)] = word_rows
-        soft = SoftTargets(soft_rows, self.row_columns, self.recipe.distillation.weight)
-        return replace(dataset, soft=soft)
+        soft = soft_arrays(soft_rows, self.row_columns)
+        shared = dataset.shared | {WEIGHT: self.recipe.distillation.weight}
+        return replace(dataset, words={**dataset.words, **soft}, shared=shared)
 
 
 def _word_mask(dataset: Dataset) -> np.ndarray:
@@ -375,21 +372,18 @@ def _word_mask(dataset: Dataset) -> np.ndarray:
     return mask
 
 
-def make_feed(
-    data: DistillationData, key: str, device: torch.device, transformer: Transformer | None = None
-) -> Feed:
+def make_feed(data: DistillationData, key: str, transformer: Transformer | None = None) -> Feed:
     """Return what `loop.train` is to train on in each epoch.
 
     Args:
         data: The treebank and the text.
         key: Digest of the teacher and the text.
-        device: Device of the tensors.
         transformer: The transformer that the student reads, if any.
     """
     if not data.shards:
-        treebank = data.make_dataset(0, device, transformer)
+        treebank = data.make_dataset(0, transformer)
         return Feed(lambda epoch: treebank.sizes, lambda epoch: treebank, key)
-    return Feed(data.epoch_sizes, lambda epoch: data.make_dataset(epoch, device, transformer), key)
+    return Feed(data.epoch_sizes, lambda epoch: data.make_dataset(epoch, transformer), key)
 
 
 def make_distillation_data(

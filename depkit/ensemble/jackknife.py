@@ -15,7 +15,7 @@ from depkit.corpus.io import PathLike, write
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
 from depkit.files.lock import lock_directory
-from depkit.parsers.inputs.batches import layout, split_context
+from depkit.parsers.inputs.dataset import layout, split_context
 from depkit.parsers.model_directory import load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run

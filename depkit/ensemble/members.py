@@ -20,7 +20,7 @@ from depkit.files.lock import lock_directory
 from depkit.files.progress import ProgressBars
 from depkit.parsers.ensembles import check_combination
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import layout
+from depkit.parsers.inputs.dataset import layout
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import State, has_run

@@ -11,9 +11,9 @@ import torch
 from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest, digest_files
 from depkit.parsers.base import Parser
+from depkit.parsers.columns.soft_targets import MAX_INTEGER, column_slices, pack
 from depkit.parsers.graph.decoding import decode_heads
 from depkit.parsers.graph.parser import GraphParser
-from depkit.parsers.inputs.soft_targets import MAX_INTEGER, column_slices, pack
 from depkit.parsers.inputs.vocabulary import column_values
 from depkit.parsers.model_directory import CARD, model_files
 

@@ -25,9 +25,10 @@ from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.config import Inputs, describe_inputs
 from depkit.parsers.engine.device import autocast
-from depkit.parsers.inputs.batches import Dataset, encode
+from depkit.parsers.engine.form_cache import FormCache
+from depkit.parsers.engine.transfer import send_batch
+from depkit.parsers.inputs.dataset import Dataset, encode
 from depkit.parsers.inputs.elmo import describe_features, read_features
-from depkit.parsers.inputs.form_cache import FormCache
 from depkit.parsers.inputs.penn_escapes import PennEscapes
 from depkit.parsers.inputs.vocabulary import Vocabulary, input_tags
 from depkit.parsers.network import ParserNetwork
@@ -139,7 +140,7 @@ class Parser(ABC):
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
 
         def compute_and_report(batch: Any, batch_sentences: Sequence[Sentence]) -> Sequence[T]:
-            results = compute(batch, batch_sentences)
+            results = compute(send_batch(batch, self.device), batch_sentences)
             if self.on_batch_computed:
                 self.on_batch_computed(batch_sentences)
             return results
@@ -189,12 +190,13 @@ class Parser(ABC):
         def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
             plain = list(map(undo_escapes, sentences))
             data = encode(
-                plain, self.vocabulary, self.config.inputs, self.device,
+                plain, self.vocabulary, self.config.inputs,
                 context=context or None, transformer=network.transformer,
             )  # fmt: skip
             if forms:
                 with self.autocast():
-                    data = replace(data, form_vectors=forms.vectors(data))
+                    vectors = forms.vectors(data, self.device)
+                data = replace(data, form_arrays={}, shared={"form_vectors": vectors})
             return data
 
         return prepare

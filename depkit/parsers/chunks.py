@@ -18,7 +18,8 @@ import torch
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.engine.device import is_out_of_memory
-from depkit.parsers.inputs.batches import Batches, layout, length_batches
+from depkit.parsers.inputs.batching import Batches, length_batches
+from depkit.parsers.inputs.dataset import layout
 
 FIRST_CHUNK = 1_000  # words read before the first batch is computed
 GROWTH = 8  # each chunk has this many times the words of the previous one, up to CHUNK

@@ -14,10 +14,9 @@ from depkit.parsers.config import Calibration, Mean, ParserConfig
 
 if TYPE_CHECKING:
     import numpy as np
-    import torch
 
     from depkit.parsers.base import Parser
-    from depkit.parsers.inputs.batches import ContextArray, Examples
+    from depkit.parsers.inputs.dataset import Examples, Rows
     from depkit.parsers.inputs.transformer import Transformer
     from depkit.parsers.inputs.vocabulary import Vocabulary
     from depkit.parsers.network import ParserNetwork
@@ -87,7 +86,7 @@ class Family(ABC):
 
         A symbol that the vocabulary does not have is IGNORED.
         """
-        from depkit.parsers.inputs.batches import IGNORED
+        from depkit.parsers.inputs.dataset import IGNORED
 
         return {
             name: [table.indices.get(symbol, IGNORED) for symbol in self.symbols(sentence, name)]
@@ -99,8 +98,7 @@ class Family(ABC):
         sentences: Sequence[Sentence],
         vocabulary: "Vocabulary",
         config: Any,
-        device: "torch.device",
-        context: "ContextArray | None" = None,
+        context: "Rows | None" = None,
         transformer: "Transformer | None" = None,
         num_gold: int | None = None,
     ) -> "Examples":
@@ -110,18 +108,17 @@ class Family(ABC):
             sentences: Sentences with gold trees or tags.
             vocabulary: The vocabulary of the network.
             config: The configuration of the parser.
-            device: The device of the network.
             context: Frozen contextual vectors of all words, [total, layers, width].
             transformer: The transformer whose pieces are encoded, if the parser has one.
             num_gold: The number of sentences with gold annotation, which come first; None if all
                 have it.
         """
-        from depkit.parsers.inputs.batches import encode
+        from depkit.parsers.inputs.dataset import encode
 
         return encode(
-            sentences, vocabulary, config.inputs, device,
-            lambda sentence: self.targets(sentence, vocabulary), context, transformer,
-            num_gold,
+            sentences, vocabulary, config.inputs,
+            lambda sentence: self.targets(sentence, vocabulary),
+            context=context, transformer=transformer, num_gold=num_gold,
         )  # fmt: skip
 
     @abstractmethod

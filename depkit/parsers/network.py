@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -13,7 +14,8 @@ from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.config import ParserConfig, PretrainedEncoder
 from depkit.parsers.encoders import make_encoder
 from depkit.parsers.engine.device import send
-from depkit.parsers.inputs.batches import Batch, Dataset
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.inputs.layer import InputLayer
 from depkit.parsers.inputs.piece_inputs import PieceInputs
 from depkit.parsers.inputs.transformer import Transformer
@@ -90,7 +92,7 @@ class ParserNetwork(nn.Module):
         With inputs.stop, the encoder also reads the position after the last word; its output there
         is left out, except where padding follows.
         """
-        return self.encode_with_stop(batch)[:, : batch.word.shape[1]]
+        return self.encode_with_stop(batch)[:, : batch.length]
 
     def encode_with_stop(self, batch: Batch) -> Tensor:
         """Compute the encoder's output vectors, with inputs.stop also after the last word.
@@ -99,12 +101,12 @@ class ParserNetwork(nn.Module):
         """
         if self.pieces is not None:
             return self.encoder_dropout(self._encode_pieces(self.pieces, batch))
-        x, lengths = self.projection(self.inputs(batch)), batch.lengths
+        x, lengths = self.projection(self.inputs(batch)), batch["lengths"]
         if self.stop is not None:
             x, lengths = append_position(x, lengths, self.stop)
         graph = []
-        if batch.draft is not None:
-            heads = batch.draft[0][:, 1:]  # without w0
+        if "draft.head" in batch:
+            heads = batch["draft.head"][:, 1:]  # without w0
             graph = [heads_of_positions(heads, x.shape[1])]
         encoded = self.encoder(self.input_dropout(x), lengths, *graph)
         return self.encoder_dropout(encoded)
@@ -113,11 +115,9 @@ class ParserNetwork(nn.Module):
         """Run the transformer on word pieces; return the vectors of words and w0."""
         sequences = inputs(batch)
         vectors, graph = sequences.vectors, None
-        if batch.draft is not None:
-            assert inputs.label is not None
-            heads, labels = batch.draft
-            vectors = sequences.add_to_words(inputs.label(labels)[:, 1:])
-            graph = sequences.graph(heads[:, 1:])
+        if inputs.label is not None:
+            vectors = sequences.add_to_words(inputs.label(batch["draft.label"])[:, 1:])
+            graph = sequences.graph(batch["draft.head"][:, 1:])
         lengths = send(torch.from_numpy(sequences.lengths), vectors.device)
         return sequences.words(self.encoder(self.input_dropout(vectors), lengths, graph))
 
@@ -127,7 +127,8 @@ class ParserNetwork(nn.Module):
         The rarer a word is, the more often the input layer replaces it by the unknown word.
         """
         num_words = self.inputs.word.num_embeddings if self.inputs.word is not None else 0
-        self.inputs.counts = torch.bincount(data.word, minlength=num_words)
+        counts = np.bincount(data.words["word"][:], minlength=num_words)
+        self.inputs.counts = torch.from_numpy(counts).to(next(self.parameters()).device)
 
     def prediction_parts(self) -> list[nn.Module]:
         """Return the submodules that compute in reduced precision for prediction.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from depkit.parsers.inputs.batches import length_batches
+from depkit.parsers.inputs.batching import length_batches
 from depkit.training.recipe import MIN_BATCH_TOKENS, Training
 
 REPEATS = 3  # number of times that an update is timed; the shortest time counts

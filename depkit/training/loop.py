@@ -15,14 +15,10 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest
 from depkit.parsers.base import Parser
 from depkit.parsers.engine.device import autocast, is_out_of_memory, resolve_precision
+from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import (
-    ContextArray,
-    Examples,
-    layout,
-    length_batches,
-    split_context,
-)
+from depkit.parsers.inputs.batching import length_batches
+from depkit.parsers.inputs.dataset import Examples, Rows, layout, split_context
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary, extend_vocabulary
 from depkit.parsers.model_directory import CARD, write_config, write_description, write_weights
 from depkit.parsers.network import ParserNetwork
@@ -188,7 +184,7 @@ def train(
 
     if feed is None:
         treebank = family.examples(
-            train_sentences, vocabulary, config, device, sources.train, network.transformer
+            train_sentences, vocabulary, config, sources.train, network.transformer
         )
         feed = Feed(lambda epoch: treebank.sizes, lambda epoch: treebank)
     if training.updates and math.isfinite(max_time) and not saved_state:
@@ -331,7 +327,7 @@ def _backward(
     Raises TrainingError if the batch does not fit in memory.
     """
     try:
-        batch = data.batch(indices)
+        batch = send_batch(data.batch(indices), device)
         with autocast(device, precision):
             loss = network(batch) * share
         loss.backward()
@@ -389,7 +385,7 @@ def count_updates(feed: Feed, recipe: Recipe) -> int:
 def score_dev(
     parser: Parser,
     sentences: Sequence[Sentence],
-    context: ContextArray | None,
+    context: Rows | None,
     punct: str = "keep",
 ) -> dict[str, float]:
     """Score a parser on dev sentences.
@@ -419,9 +415,7 @@ def digest_weights(network: ParserNetwork) -> str:
     return digest(*(weight.cpu().numpy().data for weight in weights))
 
 
-def dev_vectors(
-    sentences: Sequence[Sentence], context: ContextArray | None
-) -> Iterator[np.ndarray] | None:
+def dev_vectors(sentences: Sequence[Sentence], context: Rows | None) -> Iterator[np.ndarray] | None:
     """Split contextual vectors by sentence, if there are any; context: as for `score_dev`."""
     return None if context is None else split_context(context, layout(sentences)[0])
 

@@ -17,16 +17,12 @@ from depkit.parsers.base import Parser
 from depkit.parsers.columns.lemma_dictionary import extract_readings
 from depkit.parsers.config import Context
 from depkit.parsers.engine.device import autocast, resolve_precision
-from depkit.parsers.inputs.batches import (
-    ContextArray,
-    SelectedRows,
-    layout,
-    length_batches,
-    make_piece_batcher,
-    rounded_length,
-)
+from depkit.parsers.engine.transfer import send_batch
+from depkit.parsers.inputs.batching import Batch, length_batches, rounded_length
+from depkit.parsers.inputs.dataset import Rows, SelectedRows, layout, make_piece_batcher
 from depkit.parsers.inputs.elmo import describe_features, read_features
-from depkit.parsers.inputs.layer import context_layers, part_sizes
+from depkit.parsers.inputs.hidden_layers import context_layers
+from depkit.parsers.inputs.layer import part_sizes
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
 from depkit.parsers.inputs.vector_cache import load_or_compute
 from depkit.parsers.inputs.word_vectors import Vectors, read_vectors
@@ -53,8 +49,8 @@ class Sources:
     transformer: Transformer | None = None  # frozen, or to be fine-tuned
     # Contextual vectors of the training and dev sentences, [total, layers, width], in the order of
     # a Dataset's entries; None if there are none, or if the transformer is fine-tuned.
-    train: ContextArray | None = None
-    dev: ContextArray | None = None
+    train: Rows | None = None
+    dev: Rows | None = None
     lexicon: Sequence[Sentence] = ()  # their words are added to the lemma dictionary
     key: str = ""  # a digest of the contents of vectors, ELMo vectors and lexicon
 
@@ -255,12 +251,13 @@ def _transformer_vectors(
     sizes, starts = layout(sentences)
 
     def produce() -> Iterator[tuple[int, np.ndarray]]:
-        make_pieces = make_piece_batcher(sentences, transformer, context, device)
+        make_pieces = make_piece_batcher(sentences, transformer, context)
         for indices in length_batches(sizes, BATCH_TOKENS):
             length = rounded_length(int(sizes[indices].max()))
             pieces = make_pieces(starts[indices], sizes[indices], length)
+            batch = send_batch(Batch(sizes[indices], length, 0, pieces), device)
             with autocast(device, precision), torch.inference_mode():
-                layers = context_layers(transformer, context, pieces, (len(indices), length))
+                layers = context_layers(transformer, context, batch)
             for index, vectors in zip(indices.tolist(), layers.float().cpu().numpy(), strict=True):
                 yield index, vectors[: sizes[index]]
 

@@ -14,7 +14,8 @@ from depkit.corpus.patterns import PATTERNS, find_matches
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Token
 from depkit.parsers.engine.device import send
-from depkit.parsers.inputs.batches import IGNORED, length_batches
+from depkit.parsers.inputs.batching import length_batches
+from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.vocabulary import Table
 from depkit.parsers.model_directory import read_tokenizer_notes, write_tokenizer
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table

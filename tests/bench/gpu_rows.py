@@ -26,10 +26,11 @@ from torch.profiler import profile
 
 from depkit.corpus.io import write
 from depkit.parsers.engine.device import autocast, find_device, resolve_precision
+from depkit.parsers.engine.form_cache import FormCache
+from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.network import BiaffineNetwork, Scores
-from depkit.parsers.inputs.batches import Batch, length_batches
-from depkit.parsers.inputs.form_cache import FormCache
+from depkit.parsers.inputs.batching import Batch, length_batches
 from depkit.parsers.model_directory import load
 from depkit.serving.files import annotate_files
 from depkit.serving.job import Job
@@ -158,7 +159,7 @@ class Learner:
             parameter_groups(self.network, training), betas=(training.beta1, training.beta2),
             eps=training.epsilon, weight_decay=training.weight_decay, fused=True,
         )  # fmt: skip
-        self.data = family.examples(prepared.train, vocabulary, config, device, None, transformer)
+        self.data = family.examples(prepared.train, vocabulary, config, None, transformer)
         self.network.start_epoch(self.data.dataset)
 
     def batches(self, tokens: int = 0) -> list[np.ndarray]:
@@ -176,7 +177,7 @@ class Learner:
 
     def update(self, indices: np.ndarray) -> int:
         """Perform one update on the sentences with these indices; return its number of words."""
-        batch = self.data.batch(indices)
+        batch = send_batch(self.data.batch(indices), self.parser.device)
         self.gradients(batch)
         self.step()
         self.optimizer.zero_grad()
@@ -237,7 +238,7 @@ def train_graphed(setup: Setup, recipe: str, tokens: int, end: float) -> Figures
     indices = max(learner.batches(tokens), key=lambda batch: int(learner.data.sizes[batch].sum()))
     middle = (time.monotonic() + end) / 2
     plain = setup.rate(learner.update, [indices], middle)["words/s"]
-    batch = learner.data.batch(indices)
+    batch = send_batch(learner.data.batch(indices), learner.parser.device)
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -250,7 +251,7 @@ def train_graphed(setup: Setup, recipe: str, tokens: int, end: float) -> Figures
         learner.gradients(batch)
 
     def update(indices: np.ndarray) -> int:
-        fresh = learner.data.batch(indices)
+        fresh = send_batch(learner.data.batch(indices), learner.parser.device)
         for old, new in zip(tensors(batch), tensors(fresh), strict=True):
             old.copy_(new)
         graph.replay()  # writes the gradients into the tensors of the capture
@@ -340,15 +341,15 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
 
     def scores(network: BiaffineNetwork, batch: Batch) -> Scores:
         def zeros(values: int) -> Tensor:
-            return torch.zeros(*batch.word.shape, values, device=batch.word.device)
+            return torch.zeros(*batch.shape, values, device=batch["lengths"].device)
 
-        arc = zeros(batch.word.shape[1])
+        arc = zeros(batch.length)
         arc[:, 1:, :-1].diagonal(dim1=1, dim2=2).fill_(1.0)
         columns = {name: zeros(values) for name, values in column_sizes(network).items()}
         return Scores(arc, lambda heads: zeros(network.label.labels), columns)
 
-    def vectors(cache: FormCache, data: Any) -> Tensor:
-        return torch.zeros(len(data.forms), 1, device=data.word.device)
+    def vectors(cache: FormCache, data: Any, device: torch.device) -> Tensor:
+        return torch.zeros(len(data.forms), 1, device=device)
 
     with patch.object(BiaffineNetwork, "score", scores):
         with patch.object(FormCache, "vectors", vectors):

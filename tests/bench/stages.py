@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -17,11 +18,13 @@ from torch import Tensor
 
 from depkit.parsers.base import CPU_TOKENS, GPU_TOKENS, Parser
 from depkit.parsers.engine.device import best_indices, best_precision
+from depkit.parsers.engine.form_cache import FormCache
+from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.ensemble import GraphEnsemble
 from depkit.parsers.graph.parser import GraphParser
-from depkit.parsers.inputs.batches import Batch, Dataset, encode, length_batches
-from depkit.parsers.inputs.form_cache import FormCache
+from depkit.parsers.inputs.batching import Batch, length_batches
+from depkit.parsers.inputs.dataset import Dataset, encode
 from depkit.parsers.model_directory import find_model, load, read_config
 from depkit.parsers.text.tokenizer import Tokenizer
 from depkit.training.recipe import Training
@@ -70,13 +73,18 @@ def make_stage(bench: Bench, counted: bool = False) -> Stage:
     data = parser.make_preparer()(bench.sentences, ())
     tokens = CPU_TOKENS if bench.device == "cpu" else GPU_TOKENS
     indices = length_batches(data.sizes, tokens, repeat_to_fill=True)
-    return Stage(parser, data, indices, list(map(data.batch, indices)))
+    return Stage(parser, data, indices, make_batches(data, indices, parser.device))
+
+
+def make_batches(data: Any, indices: Sequence[np.ndarray], device: torch.device) -> list[Batch]:
+    """Make the batches of the examples with these indices, on a device."""
+    return [send_batch(data.batch(batch), device) for batch in indices]
 
 
 def form_vectors(parser: Parser, data: Dataset) -> Tensor:
     """Compute the vectors of all distinct forms, without cached ones."""
     with parser.autocast():
-        return FormCache(parser.network.inputs).vectors(data)
+        return FormCache(parser.network.inputs).vectors(data, parser.device)
 
 
 def precision_of(parser: Parser) -> str:
@@ -110,7 +118,7 @@ def compare_to_roofline(
 def describe_padding(batches: Sequence[Batch]) -> str:
     """Describe the share of padding in the batches."""
     real = sum(int(batch.sizes.sum()) for batch in batches)
-    return f"{100 * (1 - real / sum(batch.word.numel() for batch in batches)):.0f}% padding"
+    return f"{100 * (1 - real / sum(batch['word'].numel() for batch in batches)):.0f}% padding"
 
 
 def tokenizing(bench: Bench) -> Iterator[Row]:
@@ -143,13 +151,15 @@ def batching(bench: Bench) -> Iterator[Row]:
 
     def encode_sentences() -> Dataset:
         return encode(
-            bench.sentences, parser.vocabulary, parser.config.inputs, parser.device,
+            bench.sentences, parser.vocabulary, parser.config.inputs,
             transformer=parser.network.transformer,
         )  # fmt: skip
 
     measures = {
         "numbers": timed(encode_sentences, bench.device),
-        "padded batches": timed(lambda: list(map(data.batch, stage.indices)), bench.device),
+        "padded batches": timed(
+            lambda: make_batches(data, stage.indices, parser.device), bench.device
+        ),
     }
     for name, runs in run_alternately(bench.runs, measures).items():
         yield Row("batching", name, runs, bench.words, step=True)
@@ -203,7 +213,7 @@ def score_all(stage: Stage) -> Action:
     @torch.inference_mode()
     def call(batch: Batch) -> None:
         scores = parser.score(batch)
-        best_indices(scores.score_labels(torch.zeros_like(batch.word)))
+        best_indices(scores.score_labels(torch.zeros_like(batch["form"])))
         for column in scores.columns.values():
             best_indices(column)
 
@@ -247,10 +257,11 @@ def backward(bench: Bench) -> Iterator[Row]:
 def training_batches(bench: Bench, parser: Parser, tokens: int) -> list[Batch]:
     """Return batches as in training: with targets, shuffled, without vectors of forms."""
     data = get_family(parser.config).examples(
-        bench.sentences, parser.vocabulary, parser.config, parser.device,
+        bench.sentences, parser.vocabulary, parser.config,
         transformer=parser.network.transformer,
     )  # fmt: skip
-    return list(map(data.batch, length_batches(data.sizes, tokens, np.random.default_rng(0))))
+    indices = length_batches(data.sizes, tokens, np.random.default_rng(0))
+    return make_batches(data, indices, parser.device)
 
 
 def encoder_loss(parser: Parser, batch: Batch) -> Tensor:

@@ -12,9 +12,9 @@ from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import distillation, silver
 from depkit.ensemble.silver import annotate_text
 from depkit.ensemble.teacher import make_row_function
+from depkit.parsers.columns.soft_targets import LABEL_HEAD, MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.config import Context, Inputs
-from depkit.parsers.inputs.batches import IGNORED
-from depkit.parsers.inputs.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
+from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary
 from depkit.parsers.model_directory import find_model, read_config
 from depkit.parsers.settings import ConfigError
@@ -137,26 +137,28 @@ def test_an_epoch_uses_the_treebank_and_a_part_of_the_text(make_data, teacher, t
     num_words = sum(map(len, tiny[:8]))
     seen = set()
     for epoch in range(8):
-        dataset = data.make_dataset(epoch, CPU)
+        dataset = data.make_dataset(epoch)
         assert dataset.sizes.tolist() == data.epoch_sizes(epoch).tolist()
         assert dataset.sizes[:8].tolist() == [len(sentence) + 1 for sentence in tiny[:8]]
         assert 0.5 * num_words - 12 < (dataset.sizes[8:] - 1).sum() < 0.5 * num_words + 12
         text_start = int(dataset.starts[8])
-        assert dataset.targets.keys() == {"head", "deprel", "upos"}
-        assert all((column[text_start:] == IGNORED).all() for column in dataset.targets.values())
-        gold = dataset.targets["head"][1:text_start]
+        targets = [name for name in dataset.words if name.startswith("target.")]
+        assert targets == ["target.head", "target.deprel", "target.upos"]
+        assert all((dataset.words[name][text_start:] == IGNORED).all() for name in targets)
+        gold = dataset.words["target.head"][1:text_start]
         heads = [head for sentence in tiny[:8] for head in sentence.head]
         assert gold[gold != IGNORED].tolist() == heads
-        rows = dataset.soft.rows
         no_words = [0, *dataset.starts.tolist()]
-        assert not rows[no_words].any()
-        assert np.count_nonzero(rows[:, column_slices(0)[1].start]) == len(rows) - len(no_words)
+        soft = [array for name, array in dataset.words.items() if name.startswith("soft.")]
+        assert len(soft) == 7 and not any(array[no_words].any() for array in soft)
+        known = dataset.words["soft.head.probabilities"][:, 0]
+        assert np.count_nonzero(known) == len(known) - len(no_words)
         for start, size in zip(dataset.starts[8:], dataset.sizes[8:], strict=True):
             form = tuple(dataset.forms[i] for i in dataset.form[start + 1 : start + size])
             seen.add(form)
             parsed = next(teacher.parse([new_sentence(form)]))
-            assert rows[start + 1 : start + size, 0].tolist() == parsed.head
-            best = rows[start + 1 : start + size, column_slices(1)[0].start].tolist()
+            assert dataset.words[LABEL_HEAD][start + 1 : start + size].tolist() == parsed.head
+            best = dataset.words["soft.deprel.values"][start + 1 : start + size, 0].tolist()
             symbols = data.student.columns["deprel"].symbols
             assert [symbols[index] for index in best] == parsed.deprel
     assert seen == {tuple(sentence.form) for sentence in tiny[8:]}
@@ -167,13 +169,14 @@ def test_priors_of_a_student_are_those_of_the_treebank(make_data, tiny, tmp_path
     inputs = Inputs(word=12, affix=8, prior=8, treebank=4)
     data = make_data(inputs=inputs, epochs=1)
     assert data.student.treebanks.symbols == ["tiny"]
-    dataset = data.make_dataset(0, CPU)
+    dataset = data.make_dataset(0)
     start = int(dataset.starts[8])
     forms = [dataset.forms[i] for i in dataset.form[start + 1 : start + dataset.sizes[8]]]
-    rows = dataset.prior_row[start + 1 : start + dataset.sizes[8]]
+    rows = slice(start + 1, start + dataset.sizes[8])
     for name, (values, probabilities) in data.student.priors.look_up(forms).items():
-        assert np.array_equal(dataset.priors[name][0][rows], values)
-        np.testing.assert_allclose(dataset.priors[name][1][rows], probabilities)
+        assert np.array_equal(dataset.words[f"prior.{name}.values"][rows], values)
+        read = dataset.words[f"prior.{name}.probabilities"][rows]
+        np.testing.assert_allclose(read, probabilities)
     train_student(data, tmp_path / "student")
     student = depkit.load(tmp_path / "student", device="cpu", precision="float32")
     assert len(list(student.parse(tiny))) == len(tiny)
@@ -181,7 +184,7 @@ def test_priors_of_a_student_are_those_of_the_treebank(make_data, tiny, tmp_path
 
 def test_the_schedule_ends_with_the_last_update(make_data, tmp_path):
     data = make_data(text=0.7, epochs=3, accumulate=2)
-    feed = distillation.make_feed(data, "key", CPU)
+    feed = distillation.make_feed(data, "key")
     state = train_student(data, tmp_path / "student")
     assert state.update == count_updates(feed, data.recipe)
 
@@ -190,7 +193,7 @@ def train_student(data, directory, dev=None, key="key", **arguments):
     directory.mkdir(exist_ok=True)
     return train(
         data.recipe, data.treebank, dev or data.treebank, directory, CPU,
-        vocabulary=data.student, feed=distillation.make_feed(data, key, CPU),
+        vocabulary=data.student, feed=distillation.make_feed(data, key),
         keep_state=True, **arguments,
     )  # fmt: skip
 

@@ -41,6 +41,7 @@ from depkit.training import loop
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, State
 from depkit.training.loop import TrainingError
 from tests.conftest import TINY
+from tests.parsers.batches import cpu_batch
 from tests.parsers.inputs.elmo_files import write_features
 from tests.parsers.inputs.small_transformers import save_bert
 from tests.training.small_runs import kill_training_at
@@ -294,7 +295,7 @@ def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monke
     alone = [load(tmp_path / "m" / name, "cpu", precision="float32") for name in plan.names]
     indices = np.arange(len(tiny))
     expected = [
-        member.score(member.make_preparer()(tiny, []).batch(indices)).arc for member in alone
+        member.score(cpu_batch(member.make_preparer()(tiny, []), indices)).arc for member in alone
     ]
     together = load(tmp_path / "m", "cpu", precision="float32")
     first, second = (member.network.transformer for member in together.members)
@@ -303,7 +304,7 @@ def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monke
     monkeypatch.setattr(inputs, "context_layers", context_layers)
     prepared = together.make_preparer()(tiny, [])
     for batch in (indices, indices[:5], indices):
-        scores = together.score(prepared.batch(batch))
+        scores = together.score(cpu_batch(prepared, batch))
     assert context_layers.call_count == 3
     torch.testing.assert_close(scores.arc, log_mean(expected, "arithmetic"))
 

@@ -1,6 +1,6 @@
 """A teacher's rows of soft targets: its probabilities and its trees.
 
-`depkit.parsers.inputs.soft_targets` describes the rows, one for each word.
+`depkit.parsers.columns.soft_targets` describes the rows, one for each word.
 """
 
 from dataclasses import replace
@@ -19,12 +19,13 @@ from depkit.ensemble.teacher import (
     make_row_function,
     row_columns,
 )
+from depkit.parsers.columns.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.config import Context, EnsembleConfig, Inputs, TaggerConfig
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph.parser import GraphParser
-from depkit.parsers.inputs.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.model_directory import write_ensemble
 from depkit.parsers.tagger.parser import TaggerParser
+from tests.parsers.batches import cpu_batch
 from tests.parsers.small_parsers import make_random_parser
 
 
@@ -34,7 +35,7 @@ def split_by_sentence(rows, sentences):
 
 def compute_distributions(parser, sentence, heads):
     """Compute the distribution of each column, [words, values], in a batch of one sentence."""
-    scores = parser.score(parser.make_preparer()([sentence], []).batch(np.array([0])))
+    scores = parser.score(cpu_batch(parser.make_preparer()([sentence], []), np.array([0])))
     padded = torch.zeros(scores.arc.shape[:2], dtype=torch.int64)
     padded[0, 1 : len(sentence) + 1] = torch.tensor(heads)
     label = scores.score_labels(padded).softmax(-1)

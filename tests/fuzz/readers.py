@@ -194,7 +194,8 @@ def _transformer(name: str) -> Callable[[Path], list[bytes]]:
 
 
 def _load_transformer(path: Path) -> None:
-    from depkit.parsers.inputs.transformer import hidden_layers, load_transformer
+    from depkit.parsers.inputs.hidden_layers import hidden_layers
+    from depkit.parsers.inputs.transformer import load_transformer
     from tests.parsers.inputs.small_transformers import make_batch
 
     if path.name.endswith("index.json"):
@@ -202,7 +203,7 @@ def _load_transformer(path: Path) -> None:
         if weights.exists():
             weights.rename(path.parent / "model-1.safetensors")
     transformer = load_transformer(str(path.parent))
-    hidden_layers(transformer, make_batch(transformer, [["one", "two"]])[0], "mix", 0)
+    hidden_layers(transformer, make_batch(transformer, [["one", "two"]]), "mix", 0)
 
 
 def _errors() -> tuple[type[Exception], ...]:

@@ -18,7 +18,8 @@ from depkit.corpus.tree import Tree
 from depkit.parsers.base import Parser
 from depkit.parsers.config import Encoder, NoEncoder, ParserConfig
 from depkit.parsers.family import Family
-from depkit.parsers.inputs.batches import Batch, Dataset, make_batch
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.network import cross_entropy
@@ -42,7 +43,7 @@ class DepthNetwork(ParserNetwork):
         self.depth = nn.Linear(self.size, len(vocabulary.columns["depth"]))
 
     def forward(self, batch: Batch) -> Tensor:
-        return cross_entropy(self.depth(self.encode(batch)), batch.targets["depth"])
+        return cross_entropy(self.depth(self.encode(batch)), batch["target.depth"])
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class SingleWords:
         return np.ones_like(self.positions)
 
     def batch(self, indices: np.ndarray) -> Batch:
-        batch = make_batch(self.dataset, self.positions[indices], self.sizes[indices])
+        batch = self.dataset.make_batch(self.positions[indices], self.sizes[indices])
         return replace(batch, words=len(indices))
 
 

@@ -9,6 +9,7 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, Inputs, Scorer
 from depkit.parsers.families import get_family, make_parser_config
 from depkit.parsers.model_directory import write_description, write_weights
+from tests.parsers.batches import cpu_batch
 
 CPU = torch.device("cpu")
 SIZES = {"layers": 1, "size": 8, "heads": 2, "head_size": 4, "feedforward": 8}
@@ -51,7 +52,7 @@ def tree(words, heads, upos, deprels):
 
 def make_one_batch(parser, sentences):
     """Return the sentences as one batch for a parser or an ensemble."""
-    return parser.make_preparer()(sentences, []).batch(np.arange(len(sentences)))
+    return cpu_batch(parser.make_preparer()(sentences, []), np.arange(len(sentences)))
 
 
 def texts(sentences):

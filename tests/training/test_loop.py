@@ -24,7 +24,7 @@ from depkit.parsers.config import BiaffineConfig, Inputs
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.graph.parser import GraphParser
-from depkit.parsers.inputs.batches import length_batches
+from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.training import budget, loop
 from depkit.training.budget import fit_to_time
@@ -34,8 +34,8 @@ from depkit.training.loop import Feed, TrainingError, count_updates
 from depkit.training.progress import Progress
 from depkit.training.recipe import Training, adopt_parts
 from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
+from tests.parsers.batches import cpu_batch
 from tests.training.small_runs import (
-    CPU,
     ENCODERS,
     NO_DROPOUT,
     Killed,
@@ -521,14 +521,14 @@ def test_an_update_uses_the_mean_loss_of_its_batches(accumulate, tiny, tmp_path)
     vocabulary = family.vocabulary(tiny, recipe.parser)
     torch.manual_seed(1)
     network = family.network(recipe.parser, vocabulary)
-    data = family.examples(tiny, vocabulary, recipe.parser, CPU)
+    data = family.examples(tiny, vocabulary, recipe.parser)
     batches = length_batches(data.sizes, 30, np.random.default_rng([1, 0]))
     assert len(batches) > 4
     optimizer = torch.optim.Adam(network.parameters(), lr=3e-3, betas=(0.9, 0.98), eps=1e-3)
     losses = []
     for first in range(0, len(batches), accumulate):
         group = batches[first : first + accumulate]
-        loss = torch.stack([network(data.batch(indices)) for indices in group]).mean()
+        loss = torch.stack([network(cpu_batch(data, indices)) for indices in group]).mean()
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), recipe.training.clip)
@@ -569,7 +569,7 @@ def test_a_model_in_bfloat16_cannot_be_trained(tiny, tmp_path):
 def test_a_feed_of_the_treebank_gives_the_model_of_no_feed(tiny, tmp_path):
     recipe = resolve_auto(small_recipe(inputs=Inputs(word=12, char=12, word_unknown=0.5)), tiny)
     family = get_family(recipe.parser)
-    data = family.examples(tiny, family.vocabulary(tiny, recipe.parser), recipe.parser, CPU)
+    data = family.examples(tiny, family.vocabulary(tiny, recipe.parser), recipe.parser)
     feed = Feed(lambda epoch: data.sizes, lambda epoch: data)
     run(recipe, tiny, tmp_path / "without")
     run(recipe, tiny, tmp_path / "fed", feed=feed)

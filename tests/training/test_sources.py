@@ -13,7 +13,7 @@ from depkit.corpus.io import write
 from depkit.parsers.config import Context, Inputs, NoEncoder
 from depkit.parsers.config import Vectors as VectorSettings
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import layout, split_context
+from depkit.parsers.inputs.dataset import layout, split_context
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import CHECKPOINT
@@ -21,6 +21,7 @@ from depkit.training.recipe import adopt_parts
 from depkit.training.schedule import parameter_groups
 from depkit.training.sources import FeatureFile, collect_words, load_sources
 from tests.cli.commands import set_options
+from tests.parsers.batches import cpu_batch
 from tests.parsers.inputs.elmo_files import write_features
 from tests.parsers.inputs.small_transformers import edit_weights, save_bert
 from tests.training.small_runs import CPU, same_runs, same_weights, small_recipe, weights
@@ -73,12 +74,12 @@ def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert
     family, vocabulary, network = make_network(recipe, sources, tiny)
     network.eval()
     assert sources.train.shape == (1 + sum(len(s) + 1 for s in tiny), 1 + (layers == "mix"), 16)
-    cached = family.examples(tiny, vocabulary, config, CPU, sources.train)
-    uncached = family.examples(tiny, vocabulary, config, CPU, transformer=sources.transformer)
+    cached = family.examples(tiny, vocabulary, config, sources.train)
+    uncached = family.examples(tiny, vocabulary, config, transformer=sources.transformer)
     indices = np.arange(len(tiny))
     with torch.no_grad():
-        cached_layers = network.inputs.context.layers(cached.batch(indices)).float()
-        computed_layers = network.inputs.context.layers(uncached.batch(indices))
+        cached_layers = network.inputs.context.layers(cpu_batch(cached, indices)).float()
+        computed_layers = network.inputs.context.layers(cpu_batch(uncached, indices))
     # The cache has half precision.
     torch.testing.assert_close(cached_layers, computed_layers, rtol=2e-3, atol=2e-3)
     assert (
@@ -113,9 +114,9 @@ def test_selected_sentences_keep_their_vectors(bert_folder, tiny):
             np.testing.assert_array_equal(array, vectors[number])
     sentences = [tiny[2], tiny[0]]
     family, vocabulary, _ = make_network(recipe, sources, tiny)
-    examples = family.examples(sentences, vocabulary, recipe.parser, CPU, selected.train)
-    batch = examples.batch(np.array([1]))
-    np.testing.assert_array_equal(batch.context[0, : sizes[0]].numpy(), vectors[0])
+    examples = family.examples(sentences, vocabulary, recipe.parser, selected.train)
+    batch = cpu_batch(examples, np.array([1]))
+    np.testing.assert_array_equal(batch["context"][0, : sizes[0]].numpy(), vectors[0])
 
 
 def test_a_moved_transformer_is_found_by_its_new_path(tiny, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from depkit.parsers.constituency.decoding import Scores
 from depkit.parsers.constituency.examples import COLUMN
 from depkit.parsers.constituency.parser import ConstituencyParser
 from depkit.parsers.engine.device import send
-from depkit.parsers.inputs.batches import Batch
+from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.tagger.ensemble import TaggerEnsemble
 
 

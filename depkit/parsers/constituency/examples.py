@@ -1,28 +1,19 @@
 """Training examples of a constituency parser: sentences with the spans of their trees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from depkit.corpus.cleaning import prepare_tree
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, tree_to_spans
-from depkit.parsers.inputs.batches import Batch, Dataset
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.inputs.vocabulary import Table
 
 COLUMN = "constituents"  # the name of the table of labels in the vocabulary
-
-
-@dataclass(frozen=True)
-class TreeBatch(Batch):
-    """A batch with the spans of the gold trees.
-
-    spans: [spans, 4], for each span its sentence in the batch, start, end and label; a label is its
-    index in the vocabulary + 1.
-    """
-
-    spans: np.ndarray
+SPANS = "spans"  # the name of the array of spans in a batch
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,7 @@ class TreeExamples:
 
     Attributes:
         dataset: The sentences.
-        spans: [spans, 3], the start, end and label of the spans of all sentences, as in TreeBatch.
+        spans: [spans, 3], the start, end and label of the spans of all sentences, as in `batch`.
         starts: [sentences + 1], where the spans of each sentence start.
     """
 
@@ -41,19 +32,22 @@ class TreeExamples:
 
     @property
     def sizes(self) -> np.ndarray:
-        """See `batches.Examples`."""
+        """See `dataset.Examples`."""
         return self.dataset.sizes
 
-    def batch(self, indices: np.ndarray) -> TreeBatch:
-        """Make the batch of the sentences with these indices."""
+    def batch(self, indices: np.ndarray) -> Batch:
+        """Make the batch of the sentences with these indices, and with the spans of their trees.
+
+        The array SPANS on the host is [spans, 4]: for each span its sentence in the batch, start,
+        end and label; a label is its index in the vocabulary + 1.
+        """
         batch = self.dataset.batch(indices)
         sizes = self.starts[indices + 1] - self.starts[indices]
         row = np.repeat(np.arange(len(indices)), sizes)
         # The distance of each span from the first one of its sentence
         offset = np.arange(len(row)) - np.repeat(sizes.cumsum() - sizes, sizes)
         spans = np.column_stack((row, self.spans[self.starts[indices][row] + offset]))
-        values = {field.name: getattr(batch, field.name) for field in fields(batch)}
-        return TreeBatch(**values, spans=spans)
+        return replace(batch, host=batch.host | {SPANS: spans})
 
 
 def make_examples(dataset: Dataset, sentences: Sequence[Sentence], labels: Table) -> TreeExamples:

@@ -74,7 +74,7 @@ class Constituency(Family):
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
         """See `Family.targets`; constituents are no targets of words."""
         from depkit.parsers.constituency.examples import COLUMN
-        from depkit.parsers.inputs.batches import IGNORED
+        from depkit.parsers.inputs.dataset import IGNORED
 
         return {
             name: [table.indices.get(symbol, IGNORED) for symbol in self.symbols(sentence, name)]

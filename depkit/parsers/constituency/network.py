@@ -9,9 +9,9 @@ from torch import Tensor
 from depkit.nn.spans import SpanScorer, fencepost_vectors
 from depkit.parsers.config import ConstituencyConfig
 from depkit.parsers.constituency.decoding import Scores, find_best_labels
-from depkit.parsers.constituency.examples import COLUMN, TreeBatch
+from depkit.parsers.constituency.examples import COLUMN, SPANS
 from depkit.parsers.engine.device import send
-from depkit.parsers.inputs.batches import Batch
+from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
@@ -38,7 +38,7 @@ class ConstituencyNetwork(ParserNetwork):
         self.spans = SpanScorer(self.size, scorer.hidden, len(vocabulary.columns[COLUMN]))
         self.columns = TagClassifiers(self.size, scorer, vocabulary)
 
-    def forward(self, batch: TreeBatch) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
         """Compute the loss of a batch: the mean hinge loss of the trees, and the losses of tags."""
         encoded = self.encode_with_stop(batch)
         losses = tag_losses(self.columns.scores(encoded[:, :-1]), batch)
@@ -52,7 +52,7 @@ class ConstituencyNetwork(ParserNetwork):
         """
         return self.spans.project(fencepost_vectors(encoded, self.interleaved))
 
-    def hinge_loss(self, fenceposts: Tensor, batch: TreeBatch) -> Tensor:
+    def hinge_loss(self, fenceposts: Tensor, batch: Batch) -> Tensor:
         """Compute the mean over trees of max(0, max over T of s(T) + loss(T, gold) - s(gold)).
 
         loss(T, gold) is the number of spans of the binary tree T whose label is another one in the
@@ -60,7 +60,7 @@ class ConstituencyNetwork(ParserNetwork):
         scored without one.
         """
         words = batch.sizes - 1
-        row, start, end, label = batch.spans.T
+        row, start, end, label = batch.host[SPANS].T
         gold = np.zeros((len(words), words.max() + 1, words.max() + 1), dtype=np.int64)
         gold[row, start, end] = label
         with torch.no_grad():
@@ -74,11 +74,11 @@ class ConstituencyNetwork(ParserNetwork):
         wrong = (predicted != gold[rows, starts, ends]).sum()
         # The empty label has the score 0.
         best = self._sum_scores(fenceposts, np.stack((rows, starts, ends, predicted)))
-        correct = self._sum_scores(fenceposts, batch.spans.T)
+        correct = self._sum_scores(fenceposts, batch.host[SPANS].T)
         return (best - correct + float(wrong)) / len(words)
 
     def _sum_scores(self, fenceposts: Tensor, spans: np.ndarray) -> Tensor:
-        """Sum the scores of labelled spans; spans: [4, spans], as in TreeBatch, transposed."""
+        """Sum the scores of labelled spans, [4, spans]: `TreeExamples.batch`, transposed."""
         labelled = np.ascontiguousarray(spans[:, spans[3] > 0])
         row, start, end, label = send(torch.from_numpy(labelled), fenceposts.device)
         return self.spans(fenceposts, row, start, end).gather(1, label[:, None] - 1).sum()

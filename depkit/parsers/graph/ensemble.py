@@ -6,7 +6,7 @@ from torch import Tensor
 
 from depkit.parsers.graph.network import Scores
 from depkit.parsers.graph.parser import GraphParser
-from depkit.parsers.inputs.batches import Batch
+from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.tagger.ensemble import TaggerEnsemble, log_mean
 
 

@@ -70,7 +70,7 @@ class Biaffine(Family):
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
         """See `Family.targets`; adds the target "head", IGNORED for words without a head."""
-        from depkit.parsers.inputs.batches import IGNORED
+        from depkit.parsers.inputs.dataset import IGNORED
 
         heads = [head if head >= 0 else IGNORED for head in sentence.head]
         return {"head": heads} | super().targets(sentence, vocabulary)

@@ -8,15 +8,16 @@ from torch import Tensor, nn
 
 from depkit.nn.biaffine import MLP, ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
+from depkit.parsers.columns.soft_targets import LABEL_HEAD, soft_column
 from depkit.parsers.config import BiaffineConfig
-from depkit.parsers.inputs.batches import IGNORED, Batch
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.tagger.network import (
     TagClassifiers,
     cross_entropy,
-    get_soft_targets,
     tag_losses,
 )
 
@@ -86,7 +87,7 @@ class BiaffineNetwork(ParserNetwork):
         """Score arcs, [batch, dependent, head] float32, -inf on the diagonal and at padding."""
         scores = self.arc(self.arc_dependent(words), self.arc_head(words)).float()
         position = torch.arange(scores.shape[1], device=scores.device)
-        is_padding = (position >= batch.lengths[:, None])[:, None, :]
+        is_padding = (position >= batch["lengths"][:, None])[:, None, :]
         impossible = is_padding | (position[:, None] == position)
         return scores.masked_fill(impossible, float("-inf"))
 
@@ -105,20 +106,20 @@ class BiaffineNetwork(ParserNetwork):
     def _tree_loss(self, words: Tensor, batch: Batch) -> Tensor:
         # In an invalid tree, a word can be its own head. Such an arc has no score.
         position = torch.arange(words.shape[1], device=words.device)
-        gold = batch.targets["head"]
+        gold = batch["target.head"]
         head = gold.masked_fill(gold == position, IGNORED)
-        soft = get_soft_targets(batch, "deprel")
-        loss = cross_entropy(self.arc_scores(words, batch), head, get_soft_targets(batch, "head"))
+        soft = soft_column(batch, "deprel")
+        loss = cross_entropy(self.arc_scores(words, batch), head, soft_column(batch, "head"))
         dependent_vectors, head_vectors = self.label_dependent(words), self.label_head(words)
         label_head = head.clamp(min=0)
         ignored = head == IGNORED
-        if batch.soft and soft:
+        if soft is not None:
             # Labels are scored at the teacher's heads. The gold label is a target only at the gold
             # head.
-            label_head = torch.where(soft.known, batch.soft.label_head, label_head)
+            label_head = torch.where(soft.known, batch[LABEL_HEAD].long(), label_head)
             ignored = head != label_head
         label = self.label(dependent_vectors, _gather_vectors(head_vectors, label_head))
-        target = batch.targets["deprel"].masked_fill(ignored, IGNORED)
+        target = batch["target.deprel"].masked_fill(ignored, IGNORED)
         return loss + cross_entropy(label, target, soft)
 
     def tag_scores(self, batch: Batch) -> dict[str, Tensor]:

@@ -3,9 +3,10 @@
 The parts are concatenated (Li et al. 2019, Eq. 2) or summed (Kitaev and Klein 2018, section 5).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -16,9 +17,10 @@ from depkit.nn.charlstm import CharLSTM
 from depkit.nn.dropout import InputDropout, SharedDropout
 from depkit.nn.layermix import LayerMix
 from depkit.parsers.config import Context, Inputs
-from depkit.parsers.inputs.batches import Batch, Dataset
-from depkit.parsers.inputs.pieces import PieceBatch, pool_pieces
-from depkit.parsers.inputs.transformer import Transformer, checkpoint_layers, hidden_layers
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import Dataset
+from depkit.parsers.inputs.hidden_layers import checkpoint_layers, context_layers
+from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Vocabulary
 from depkit.parsers.settings import ConfigError
 
@@ -56,40 +58,26 @@ def part_sizes(config: Inputs) -> dict[str, int]:
     return sizes
 
 
-def context_layers(
-    transformer: Transformer, config: Context, pieces: PieceBatch, shape: tuple[int, ...]
-) -> Tensor:
-    """Compute a transformer's layers for the words of a batch.
-
-    Args:
-        transformer: The transformer; it is moved to the device of the pieces.
-        config: The settings that select the layers.
-        pieces: The pieces of the batch.
-        shape: [batch, length] of the batch, w0 and padding included.
-
-    Returns:
-        [batch, length, layers, width], zeros at padding.
-    """
-    body, device = transformer.body, pieces.ids.device
-    # A frozen transformer does not move with the network. The device is compared first because
-    # to() looks at every weight, which takes time.
-    if next(body.parameters()).device != device:
-        body.to(device)
-    hidden = hidden_layers(transformer, pieces, config.layers, config.top)
-    vectors = pool_pieces(hidden, pieces, prod(shape))
-    return vectors.view(*shape, *vectors.shape[1:])
-
-
 @dataclass
 class LayerCache:
     """The last output of a frozen transformer, for other parsers that read the same layers."""
 
-    pieces: PieceBatch | None = None
+    pieces: dict[str, np.ndarray] = field(default_factory=dict)
     layers: Tensor | None = None
 
-    def get(self, pieces: PieceBatch) -> Tensor | None:
+    def get(self, batch: Batch) -> Tensor | None:
         """Return the cached layers if they were computed from the same pieces, else None."""
-        return self.layers if self.pieces is not None and self.pieces.equals(pieces) else None
+        is_same = self.pieces and all(
+            np.array_equal(array, batch.host[name]) for name, array in self.pieces.items()
+        )
+        return self.layers if is_same else None
+
+    def put(self, batch: Batch, layers: Tensor) -> None:
+        """Remember the layers of a batch."""
+        self.layers = layers
+        self.pieces = {
+            name: array for name, array in batch.host.items() if name.startswith("pieces.")
+        }
 
 
 class ContextVectors(nn.Module):
@@ -119,20 +107,20 @@ class ContextVectors(nn.Module):
 
         Raises ValueError if the batch has no layers and there is no transformer.
         """
-        if batch.context is not None:
-            return batch.context
-        if self.transformer is None or batch.pieces is None:
+        if "context" in batch:
+            layers: Tensor = batch["context"]
+            return layers
+        if self.transformer is None or "pieces.ids" not in batch:
             raise ValueError(
                 "the parser reads ELMo vectors, but none were given with the sentences"
             )
-        layers = self.layer_cache.get(batch.pieces) if self.layer_cache else None
-        if layers is None:
-            with torch.set_grad_enabled(torch.is_grad_enabled() and self.body is not None):
-                layers = context_layers(
-                    self.transformer, self.config, batch.pieces, batch.word.shape
-                )
+        cached = self.layer_cache.get(batch) if self.layer_cache else None
+        if cached is not None:
+            return cached
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self.body is not None):
+            layers = context_layers(self.transformer, self.config, batch)
         if self.layer_cache:
-            self.layer_cache.pieces, self.layer_cache.layers = batch.pieces, layers
+            self.layer_cache.put(batch, layers)
         return layers
 
     def forward(self, batch: Batch) -> Tensor:
@@ -162,11 +150,12 @@ class PriorVectors(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute the vectors, [batch, length, size]."""
-        total = torch.zeros(batch.word.numel(), self.size, device=batch.word.device)
+        total = torch.zeros(prod(batch.shape), self.size, device=batch["lengths"].device)
         for name, table in self.tables.items():
-            values, probabilities = (x.flatten(0, 1) for x in batch.priors[name])
+            values = batch[f"prior.{name}.values"].flatten(0, 1)
+            probabilities = batch[f"prior.{name}.probabilities"].flatten(0, 1)
             total = total + table(values, per_sample_weights=probabilities)
-        return total.view(*batch.word.shape, self.size)
+        return total.view(*batch.shape, self.size)
 
 
 class InputLayer(nn.Module):
@@ -254,22 +243,23 @@ class InputLayer(nn.Module):
         fold that a member leaves out are not trained.
         """
         characters = self.char.embedding if self.char else None
-        for table, indices in (
-            (self.word, data.word), (self.tag, data.tag), (characters, data.characters)
+        arrays = data.words | data.form_arrays
+        for table, name in (
+            (self.word, "word"), (self.tag, "tag"), (characters, "characters")
         ):  # fmt: skip
             if table is not None:
-                counts = torch.bincount(indices.flatten(), minlength=table.num_embeddings)
+                counts = np.bincount(arrays[name][:].ravel(), minlength=table.num_embeddings)
                 counts[: len(SPECIAL)] = 1
-                table.weight[counts == 0] = table.weight[UNKNOWN].clone()
+                table.weight[torch.from_numpy(counts == 0)] = table.weight[UNKNOWN].clone()
 
     def _word_vectors(self, batch: Batch) -> Tensor | None:
         """Look up trainable embeddings, pretrained vectors, or both, summed or concatenated."""
         if self.pretrained is None:
-            return None if self.word is None else self.word(self._drop_words(batch.word))
-        pretrained = self.pretrained(batch.vector)
+            return None if self.word is None else self.word(self._drop_words(batch["word"]))
+        pretrained = self.pretrained(batch["vector"])
         if self.word is None:
             return pretrained
-        word = self.word(self._drop_words(batch.word))
+        word = self.word(self._drop_words(batch["word"]))
         if self.config.vectors.combine == "sum":
             return word + pretrained
         return torch.cat((word, pretrained), dim=-1)
@@ -284,21 +274,18 @@ class InputLayer(nn.Module):
         return word.masked_fill(is_unknown & (word != PAD) & (word != ROOT), UNKNOWN)
 
     def form_vectors(self, batch: Batch) -> Tensor:
-        """Compute the vectors of the distinct forms from their characters, [forms, size]."""
-        if batch.form_vectors is not None:
-            return batch.form_vectors
-        return self.encode_characters(batch.characters, batch.form_sizes, batch.form_groups)
+        """Compute the vectors of the distinct forms, [forms, size], unless they are known."""
+        if "form_vectors" in batch:
+            vectors: Tensor = batch["form_vectors"]
+            return vectors
+        return self.encode_forms(batch.arrays, batch.host["form_groups"])
 
-    def encode_characters(
-        self, characters: Tensor, sizes: Tensor, groups: list[tuple[int, int]]
-    ) -> Tensor:
-        """Make vectors from characters, [forms, LONGEST_WORD] -> [forms, size].
+    def encode_forms(self, arrays: dict[str, Tensor], groups: list[tuple[int, int]]) -> Tensor:
+        """Make vectors of forms from their arrays, [forms, size].
 
-        Args:
-            characters: [forms, LONGEST_WORD], indices of characters.
-            sizes: [forms], the number of characters.
-            groups: (end, width) of groups of rows, as `CharLSTM.forward` takes them.
+        groups: (end, width) of groups of rows, as `CharLSTM.forward` takes them.
         """
+        characters, sizes = arrays["characters"], arrays["form_sizes"]
         vectors = []
         if self.char is not None:
             vectors.append(self.char_projection(self.char(characters, sizes, groups)))
@@ -315,9 +302,9 @@ class InputLayer(nn.Module):
         if words is not None:
             parts.append(self.word_dropout(words))
         if self.tag is not None:
-            parts.append(self.tag_dropout(self.tag(batch.tag)))
+            parts.append(self.tag_dropout(self.tag(batch["tag"])))
         if self.config.reads_forms:
-            vectors = functional.embedding(batch.form, self.form_vectors(batch))
+            vectors = functional.embedding(batch["form"], self.form_vectors(batch))
             parts.append(self.char_dropout(vectors))
         if self.prior is not None:
             parts.append(self.prior(batch))
@@ -327,8 +314,7 @@ class InputLayer(nn.Module):
         if self.config.combine == "sum":
             parts = [torch.stack(parts).sum(0)]
         if self.treebank is not None:
-            parts.append(self.treebank(batch.treebank))
+            parts.append(self.treebank(batch["treebank"]))
         if self.draft is not None:
-            assert batch.draft is not None
-            parts.append(self.draft(batch.draft[1]))
+            parts.append(self.draft(batch["draft.label"]))
         return torch.cat(parts, dim=-1)

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.engine.device import send
-from depkit.parsers.inputs.batches import Batch
-from depkit.parsers.inputs.pieces import PieceBatch, find_segment_format
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.hidden_layers import piece_counts
+from depkit.parsers.inputs.pieces import find_segment_format
 from depkit.parsers.inputs.transformer import Transformer, TransformerError
 
 INITIAL_STD = 0.02  # the standard deviation of initial tag and label embeddings, as in BERT
@@ -100,12 +101,11 @@ class PieceInputs(nn.Module):
 
     def forward(self, batch: Batch) -> PieceSequences:
         """Make the sequences of the sentences of a batch."""
-        assert batch.pieces is not None
-        vectors = self._bodies[0].get_input_embeddings()(batch.pieces.ids)
-        sequences = PieceSequences(vectors, *arrange_pieces(batch.pieces, batch.word.shape[1]))
+        vectors = self._bodies[0].get_input_embeddings()(batch["pieces.ids"])
+        sequences = PieceSequences(vectors, *arrange_pieces(batch))
         if self.tag is None:
             return sequences
-        vectors = sequences.add_to_words(self.tag(batch.tag)[:, 1:])
+        vectors = sequences.add_to_words(self.tag(batch["tag"])[:, 1:])
         return replace(sequences, vectors=vectors)
 
     def special_vectors(self) -> Tensor:
@@ -123,20 +123,16 @@ def small_embedding(rows: int, size: int) -> nn.Embedding:
     return table
 
 
-def arrange_pieces(pieces: PieceBatch, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def arrange_pieces(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return `lengths`, `first` and `word` of `PieceSequences`.
 
-    Args:
-        pieces: The pieces of a batch in which each sentence is one segment, with all pieces of a
-            word selected.
-        length: The length of the batch, w0 and padding included.
+    batch: a batch in which each sentence is one segment, with all pieces of a word selected.
     """
-    rows, width = pieces.ids.shape
-    pooled = len(pieces.piece_position)
-    _, piece, word = np.split(pieces.host_copy, np.cumsum([2 * rows * width, pooled]))
+    rows, width = batch.host["pieces.ids"].shape
+    piece, word = batch.host["pieces.position"], batch.host["pieces.word"]
     is_first = np.diff(word, prepend=-1) > 0
-    first = np.zeros(rows * length, np.int64)
+    first = np.zeros(rows * batch.length, np.int64)
     first[word[is_first]] = piece[is_first] % width
     owner = np.full(rows * width, -1, np.int64)
     owner[piece[~is_first]] = first[word[~is_first]]
-    return pieces.lengths(), first.reshape(rows, length), owner.reshape(rows, width)
+    return piece_counts(batch), first.reshape(rows, -1), owner.reshape(rows, width)

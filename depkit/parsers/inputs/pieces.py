@@ -4,30 +4,25 @@ Each word is split into pieces separately, so a piece never belongs to two words
 more pieces than the transformer can read at once is read in overlapping segments.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional
 
-from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.safe_files import TransformerError
 
 _BLOCK = 20_000  # distinct words split at once; a larger block takes more memory, not less time
 
 Pooling = Literal["first", "last", "mean"]
-Rows = Tensor | slice  # the indices of some sequences of a batch
 
 
 @dataclass(frozen=True)
 class Pieces:
     """The pieces of concatenated sentences, without special pieces.
 
-    Tokens are the entries of `batches.Dataset`: padding, then for each sentence w0 and its words.
+    Tokens are the entries of `dataset.Dataset`: padding, then for each sentence w0 and its words.
     Padding and w0 have no pieces; every word has at least one.
     """
 
@@ -48,36 +43,6 @@ class SegmentFormat:
     def capacity(self) -> int:
         """The number of pieces of words that fit in a segment."""
         return self.max_pieces - len(self.prefix) - len(self.suffix)
-
-
-@dataclass(frozen=True)
-class PieceBatch:
-    """Padded segments of the sentences of a batch, on a device.
-
-    The vector of a word is the mean of the output at the positions of its selected pieces; the
-    batch has `pooled` selected pieces. Words are numbered by their positions in the flattened
-    batch, [batch * length], w0 included.
-    """
-
-    ids: Tensor  # [segments, width]
-    mask: Tensor  # [segments, width], 1 at pieces and 0 at padding
-    piece_position: Tensor  # [pooled], position in the flattened [segments * width]
-    word_position: Tensor  # [pooled], position of the piece's word; never decreases
-    host_copy: np.ndarray  # all four tensors flattened and concatenated, on the host
-
-    def lengths(self) -> np.ndarray:
-        """Return the number of pieces of each segment, [segments], on the host."""
-        rows, width = self.ids.shape
-        mask = self.host_copy[rows * width : 2 * rows * width]
-        return mask.reshape(rows, width).sum(axis=1)
-
-    def equals(self, other: "PieceBatch") -> bool:
-        """Return whether another batch has the same segments, without waiting for the device."""
-        same_shapes = (
-            self.ids.shape == other.ids.shape
-            and self.piece_position.shape == other.piece_position.shape
-        )
-        return same_shapes and np.array_equal(self.host_copy, other.host_copy)
 
 
 @dataclass(frozen=True)
@@ -190,76 +155,38 @@ def find_segment_format(tokenizer: Any, max_pieces: int) -> SegmentFormat:
     return format
 
 
-def run_by_length(
-    lengths: np.ndarray, width: int, device: torch.device, run: Callable[[Rows, int], Tensor]
-) -> Tensor:
-    """Run a transformer on groups of sequences of similar lengths, to save time and memory.
-
-    In a batch of sentences with equal numbers of words, one sentence with a URL may have ten times
-    as many pieces as the others, which would all be padded to its length.
-
-    Args:
-        lengths: [sequences], on the host.
-        width: The length of the padded sequences.
-        device: The device of the sequences.
-        run: A function that runs the transformer on some sequences, cut to a width; it returns
-            [these sequences, that width, ...].
-
-    Returns:
-        [sequences, width, ...], zeros where `run` has returned nothing.
-    """
-    groups = group_by_length(lengths)
-    if len(groups) <= 1:
-        return run(slice(None), width)
-    order = send(torch.from_numpy(np.concatenate(groups)), device)
-    parts = []
-    for group, rows in zip(groups, order.split(list(map(len, groups))), strict=True):
-        longest = int(lengths[group].max())
-        part = run(rows, longest)
-        parts.append(functional.pad(part, (0, 0) * (part.dim() - 2) + (0, width - longest)))
-    return torch.cat(parts)[order.argsort()]
-
-
-def group_by_length(lengths: np.ndarray) -> list[np.ndarray]:
-    """Divide sequences into groups of similar lengths; return the indices of each group.
-
-    lengths: [sequences].
-    """
-    order = np.argsort(lengths, kind="stable")
-    ordered = lengths[order]
-    groups, start = [], 0
-    while start < len(order):
-        end = int(np.searchsorted(ordered, ordered[start] * 1.25 + 2, side="right"))
-        groups.append(order[start:end])
-        start = end
-    return groups
-
-
-def make_piece_batch(
+def make_piece_arrays(
     pieces: Pieces,
     starts: np.ndarray,
     sizes: np.ndarray,
     length: int,
+    *,
     format: SegmentFormat,
     pooling: Pooling,
     overlap: int,
-    device: torch.device,
-) -> PieceBatch:
+) -> dict[str, np.ndarray]:
     """Make the segments of the sentences of a batch.
 
-    The vector of w0 comes from the first piece of the prefix, or from the first piece of the
-    sentence if there is no prefix.
+    The vector of a word is the mean of the output at the positions of its selected pieces; the
+    batch has `pooled` selected pieces. That of w0 comes from the first piece of the prefix, or from
+    the first piece of the sentence if there is no prefix. Words are numbered by their positions in
+    the flattened batch, [batch * length], w0 included.
 
     Args:
         pieces: The pieces of a dataset.
-        starts: [batch], the first token of each sentence, as in `batches.Dataset`.
+        starts: [batch], the first token of each sentence, as in `dataset.Dataset`.
         sizes: [batch], the number of tokens of each sentence.
         length: The length of the batch, w0 and padding included.
         format: The format of a segment.
         pooling: Which pieces of a word make its vector.
         overlap: The minimum number of pieces that consecutive segments share, limited to half the
             capacity of a segment.
-        device: The device of the tensors.
+
+    Returns:
+        pieces.ids: [segments, width].
+        pieces.mask: [segments, width], 1 at pieces and 0 at padding.
+        pieces.position: [pooled], position in the flattened [segments * width].
+        pieces.word: [pooled], position of the piece's word; never decreases.
     """
     begin = pieces.first[starts]
     counts = pieces.first[starts + sizes] - begin
@@ -275,13 +202,10 @@ def make_piece_batch(
     piece_position, pooled = _select_pieces(count, is_word, positions, pooling)
     word_position = np.repeat(np.flatnonzero(is_real), pooled)
     piece_position[~np.repeat(is_word, pooled)] = segments.initial * width
-    parts = [ids.ravel(), mask.ravel(), piece_position, word_position]
-    host_copy = np.concatenate(parts)
-    tensor = torch.as_tensor(host_copy)
-    if device.type == "cuda":
-        tensor = tensor.pin_memory()
-    flat = tensor.to(device, non_blocking=True).split([len(part) for part in parts])
-    return PieceBatch(flat[0].view(ids.shape), flat[1].view(ids.shape), flat[2], flat[3], host_copy)
+    return {
+        "pieces.ids": ids, "pieces.mask": mask,
+        "pieces.position": piece_position, "pieces.word": word_position,
+    }  # fmt: skip
 
 
 def _fill_segments(
@@ -345,22 +269,3 @@ def _select_pieces(
     first = np.cumsum(count) - (1 if pooling == "last" else count)
     shift = first - (np.cumsum(selected) - selected)
     return positions[np.arange(selected.sum()) + np.repeat(shift, selected)], selected
-
-
-def pool_pieces(hidden: Tensor, batch: PieceBatch, words: int) -> Tensor:
-    """Make word vectors: the mean of the selected pieces' vectors, zero for padding.
-
-    Args:
-        hidden: [segments, width, ...], the transformer's output.
-        batch: The batch that the transformer read.
-        words: The number of positions in the batch, batch * length.
-
-    Returns:
-        [words, ...].
-    """
-    flat = hidden.flatten(0, 1).flatten(1)  # [segments * width, size]
-    begin = torch.searchsorted(batch.word_position, torch.arange(words, device=hidden.device))
-    # embedding_bag is used because, unlike index_add, it computes the same sum in every run on a
-    # GPU.
-    pooled = functional.embedding_bag(batch.piece_position, flat, begin, mode="mean")
-    return pooled.view(words, *hidden.shape[2:])

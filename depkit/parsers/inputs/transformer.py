@@ -1,4 +1,4 @@
-"""Pretrained transformers: loading, and the hidden layers that word vectors are made of.
+"""Loading of pretrained transformers.
 
 Weights are read from safetensors only, and no code that comes with a model is run (`safe_files`).
 The library transformers takes seconds to import, so it is imported where it is needed.
@@ -13,16 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import torch
 from safetensors import safe_open
-from torch import Tensor
 
 from depkit.corpus.io import PathLike
 from depkit.files.atomic import atomic_directory, temporary_directory
 from depkit.nn.limit import find_not_finite, limit_size
-from depkit.parsers.inputs.pieces import PieceBatch, Rows, run_by_length
 from depkit.parsers.inputs.safe_files import (
     TransformerError,
     check_weight_names,
@@ -40,8 +37,6 @@ _CONFIGURATION = (
 )  # fmt: skip
 _SIZES = ("num_hidden_layers", "hidden_size", "vocab_size")
 _MAX_PIECES = 512  # for a transformer whose files set no limit
-
-Layers = Literal["single", "average", "mix"]
 
 
 @dataclass
@@ -121,61 +116,6 @@ def from_description(
         with _wrap_errors(name, "config.json does not describe a transformer"), limit:
             body = AutoModel.from_config(config, trust_remote_code=False, attn_implementation=None)
     return _make_transformer(body, tokenizer, "", "", "")
-
-
-def hidden_layers(transformer: Transformer, batch: PieceBatch, layers: Layers, top: int) -> Tensor:
-    """Run a transformer and select hidden states, [segments, width, selected layers, size].
-
-    Args:
-        transformer: The transformer.
-        batch: The pieces that it reads.
-        layers: "single" selects one layer, "average" computes the mean of several, "mix" selects
-            several.
-        top: For "single", the number of the layer from the top (1 is the last); otherwise, how many
-            layers from the top are used (0 uses all).
-
-    Raises:
-        TransformerError: `top` is not a number that `check_layers` allows.
-    """
-    check_layers(layers, top, transformer.layers)
-
-    def run(rows: Rows, width: int) -> Tensor:
-        states = transformer.body(
-            batch.ids[rows, :width], attention_mask=batch.mask[rows, :width],
-            output_hidden_states=True, return_dict=True,
-        ).hidden_states  # fmt: skip
-        if layers == "single":
-            return states[-top].unsqueeze(-2)
-        selected = states[-top:]
-        if layers == "mix":
-            return torch.stack(selected, dim=-2)
-        total = selected[0]
-        for state in selected[1:]:
-            total = total + state
-        return (total / len(selected)).unsqueeze(-2)
-
-    return run_by_length(batch.lengths(), batch.ids.shape[1], batch.ids.device, run)
-
-
-def checkpoint_layers(body: Any) -> None:
-    """Let a transformer recompute its layers in the backward pass instead of storing them."""
-    old = "gradient_checkpointing_enable"  # its name before transformers 5
-    enable = getattr(body, "activation_checkpointing_enable", None) or getattr(body, old)
-    enable({"use_reentrant": False})
-
-
-def check_layers(layers: Layers, top: int, num_layers: int) -> None:
-    """Raise TransformerError if `top` is too large, negative, or 0 although "single" needs a layer.
-
-    The arguments are those of `hidden_layers`; num_layers: the number of hidden states.
-    """
-    lowest = 1 if layers == "single" else 0
-    if not lowest <= top <= num_layers:
-        raise TransformerError(
-            f"the transformer has {num_layers} layers, including its embeddings, so with"
-            f" inputs.context.layers={layers} inputs.context.top can be {lowest} to {num_layers},"
-            f" but it is {top}"
-        )
 
 
 def _make_transformer(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.graph_attention import GraphAttention
-from depkit.parsers.inputs.pieces import Rows, run_by_length
+from depkit.parsers.inputs.hidden_layers import Rows, run_by_length
 from depkit.parsers.inputs.transformer import Transformer, TransformerError
 
 _ATTENTION = "depkit_graph"  # the name under which `_attend` is registered

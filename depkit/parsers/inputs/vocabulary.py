@@ -18,12 +18,12 @@ from depkit.parsers.columns.lemma_dictionary import (
     sort_by_frequency,
 )
 from depkit.parsers.config import Inputs
+from depkit.parsers.inputs.batching import LONGEST_WORD
 from depkit.parsers.inputs.priors import Priors
 
 PAD, UNKNOWN, ROOT = 0, 1, 2
 SPECIAL = ["<pad>", "<unknown>", "<root>"]
 BOUNDARIES = ["<start of word>", "<end of word>"]  # in the table of characters
-LONGEST_WORD = 32  # characters; the middle of a longer word is left out
 
 # Returns the symbols to learn for a column of a sentence.
 Symbols = Callable[[Sentence, str], Iterable[str]]

@@ -18,7 +18,7 @@ from depkit.parsers.base import Parser
 from depkit.parsers.chunks import Prepare
 from depkit.parsers.config import Calibration, Mean
 from depkit.parsers.engine.device import send
-from depkit.parsers.inputs.batches import Batch, Batches
+from depkit.parsers.inputs.batching import Batch, Batches
 from depkit.parsers.inputs.layer import LayerCache
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, merge_lemmas

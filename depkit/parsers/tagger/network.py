@@ -7,9 +7,10 @@ from torch.nn import functional
 
 from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import MLP
+from depkit.parsers.columns.soft_targets import SoftColumn, soft_column, soft_cross_entropy
 from depkit.parsers.config import TaggerConfig, TagScorer
-from depkit.parsers.inputs.batches import IGNORED, Batch
-from depkit.parsers.inputs.soft_targets import SoftColumn, soft_cross_entropy
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
@@ -84,14 +85,9 @@ def tag_losses(logits: dict[str, Tensor], batch: Batch) -> list[Tensor]:
     logits: [batch, length, value] for each column.
     """
     return [
-        cross_entropy(scores, batch.targets[name], get_soft_targets(batch, name))
+        cross_entropy(scores, batch[f"target.{name}"], soft_column(batch, name))
         for name, scores in logits.items()
     ]
-
-
-def get_soft_targets(batch: Batch, name: str) -> SoftColumn | None:
-    """Return the distributions of a teacher over the values of a target; None if there are none."""
-    return batch.soft.columns.get(name) if batch.soft else None
 
 
 def cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn | None = None) -> Tensor:

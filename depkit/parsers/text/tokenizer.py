@@ -19,7 +19,7 @@ from depkit.corpus.patterns import find_tokens
 from depkit.corpus.text import Token
 from depkit.nn.lstm import BiLSTM
 from depkit.parsers.engine.device import autocast, send
-from depkit.parsers.inputs.batches import length_batches, rounded_length
+from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.text.multiword import MultiwordTable, Words
 

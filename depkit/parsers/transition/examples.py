@@ -1,14 +1,17 @@
 """Training examples of a transition parser: sentences with the transitions of their trees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.inputs.batches import Batch, Dataset
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.inputs.vocabulary import Table
 from depkit.trees.transitions import find_transitions
+
+ORACLES = "oracles"  # the name of the oracles in a batch
 
 
 @dataclass(frozen=True)
@@ -24,13 +27,6 @@ class Oracle:
 
 
 @dataclass(frozen=True)
-class OracleBatch(Batch):
-    """A batch with the oracles of its sentences."""
-
-    oracles: list[Oracle]
-
-
-@dataclass(frozen=True)
 class OracleExamples:
     """Sentences with their oracles, in the same order."""
 
@@ -39,14 +35,14 @@ class OracleExamples:
 
     @property
     def sizes(self) -> np.ndarray:
-        """See `batches.Examples`."""
+        """See `dataset.Examples`."""
         return self.dataset.sizes
 
-    def batch(self, indices: np.ndarray) -> OracleBatch:
-        """Make the batch of the sentences with these indices."""
+    def batch(self, indices: np.ndarray) -> Batch:
+        """Make the batch of the sentences with these indices, and with a list of their oracles."""
         batch = self.dataset.batch(indices)
-        values = {field.name: getattr(batch, field.name) for field in fields(batch)}
-        return OracleBatch(**values, oracles=[self.oracles[i] for i in indices.tolist()])
+        oracles = [self.oracles[i] for i in indices.tolist()]
+        return replace(batch, host=batch.host | {ORACLES: oracles})
 
 
 def make_oracles(sentences: Sequence[Sentence], labels: Table, unknown: int) -> list[Oracle]:

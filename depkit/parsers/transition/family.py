@@ -86,7 +86,7 @@ class Transition(Family):
         self, sentences: Sequence[Sentence], vocabulary: "Vocabulary", *arguments: Any, **named: Any
     ) -> "OracleExamples":
         """See `Family.examples`."""
-        from depkit.parsers.inputs.batches import IGNORED
+        from depkit.parsers.inputs.dataset import IGNORED
         from depkit.parsers.transition.examples import OracleExamples, make_oracles
 
         data = super().examples(sentences, vocabulary, *arguments, **named)

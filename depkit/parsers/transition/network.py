@@ -13,12 +13,12 @@ from torch.nn import functional
 from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.config import TransitionConfig
 from depkit.parsers.engine.device import send
-from depkit.parsers.inputs.batches import Batch
+from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.piece_inputs import PieceSequences, small_embedding
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
-from depkit.parsers.transition.examples import OracleBatch
+from depkit.parsers.transition.examples import ORACLES
 from depkit.parsers.transition.memory import Composition, History
 from depkit.parsers.transition.states import States, legal_transitions, make_units
 from depkit.trees import transitions
@@ -104,25 +104,25 @@ class TransitionNetwork(ParserNetwork):
         vectors: Tensor = self.projection(self.inputs(batch))
         return vectors
 
-    def forward(self, batch: OracleBatch) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
         """Compute the loss: the mean cross-entropies of transitions and of the labels of arcs."""
         words = self.word_vectors(batch)
         kind = "sentence" if self._hides_arcs() else self.unit_kind
         choices = self._choose_units(batch, kind) if self.scorer.states else None
-        units = make_units(batch.oracles, kind, choices)
+        units = make_units(batch.host[ORACLES], kind, choices)
         labels = np.zeros(units.states.heads.shape, np.int64)
         for unit, row in enumerate(units.row.tolist()):
-            gold = batch.oracles[row].labels
+            gold = batch.host[ORACLES][row].labels
             labels[unit, : len(gold)] = np.maximum(gold, -1) + 1
         if self.composition is not None:
             assert isinstance(words, Tensor)
-            words = self.composition.compose_units(words, batch.oracles, units)
+            words = self.composition.compose_units(words, batch.host[ORACLES], units)
         else:
             words = select_rows(words, units.row)
         encoded = self.encode_states(words, units.states, labels)
         history = None
         if self.history is not None:
-            history = self.history.read(batch.oracles, units, encoded.vectors.device)
+            history = self.history.read(batch.host[ORACLES], units, encoded.vectors.device)
         scores = self.score_transitions(encoded, units.unit, units.nodes, history)
         legal = legal_transitions(units.nodes, self.single_root)
         # The gold transition of a tree with several roots can be illegal with a single root.
@@ -147,10 +147,10 @@ class TransitionNetwork(ParserNetwork):
         is_possible = self.training and self.unit_kind == "arc" and rate > 0
         return is_possible and bool(torch.rand(()) < rate)
 
-    def _choose_units(self, batch: OracleBatch, kind: str) -> list[np.ndarray]:
+    def _choose_units(self, batch: Batch, kind: str) -> list[np.ndarray]:
         """Choose scorer.states units of each sentence at random, all if there are not more."""
         choices = []
-        for oracle in batch.oracles:
+        for oracle in batch.host[ORACLES]:
             taken = oracle.transitions
             count = {
                 "sentence": 1, "arc": len(oracle.labels), "transition": len(taken)

@@ -9,10 +9,11 @@ import torch
 from depkit.corpus.io import read
 from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs, SelfAttention
 from depkit.parsers.constituency import decoding as module
-from depkit.parsers.constituency.examples import labelled_spans
+from depkit.parsers.constituency.examples import SPANS, labelled_spans
 from depkit.parsers.families import get_family
 from depkit.trees import chart
 from tests.conftest import TREES
+from tests.parsers.batches import cpu_batch
 from tests.trees.binary_trees import binary_trees, labelled_trees
 
 CPU = torch.device("cpu")
@@ -33,7 +34,7 @@ def make_network(sentences, config=CONFIG):
     family = get_family(config)
     vocabulary = family.vocabulary(sentences, config)
     network = family.network(config, vocabulary).eval()
-    return network, family.examples(sentences, vocabulary, config, CPU)
+    return network, family.examples(sentences, vocabulary, config)
 
 
 def span_scores(network, fenceposts, row, words):
@@ -50,14 +51,14 @@ def span_scores(network, fenceposts, row, words):
 def test_examples_have_the_spans_of_their_trees(sentences):
     _, examples = make_network(sentences)
     indices = np.array([4, 0, 20])
-    batch = examples.batch(indices)
+    batch = cpu_batch(examples, indices)
     labels = get_family(CONFIG).vocabulary(sentences, CONFIG).columns["constituents"]
     expected = [
         (row, span.start, span.end, labels.indices[symbol] + 1)
         for row, index in enumerate(indices)
         for span, symbol in labelled_spans(sentences[index])
     ]
-    assert [tuple(span) for span in batch.spans.tolist()] == expected
+    assert [tuple(span) for span in batch.host[SPANS].tolist()] == expected
     assert batch.words == sum(len(sentences[index]) for index in indices)
 
 
@@ -66,10 +67,10 @@ def test_examples_have_the_spans_of_their_trees(sentences):
 def test_the_best_labels_are_those_of_the_reference(max_spans, augmented, sentences, monkeypatch):
     monkeypatch.setattr(module, "MAX_SPANS", max_spans)
     network, examples = make_network(sentences)
-    batch = examples.batch(np.array([0, 1, 20]))
+    batch = cpu_batch(examples, np.array([0, 1, 20]))
     words = batch.sizes - 1
     gold = np.zeros((3, words.max() + 1, words.max() + 1), dtype=np.int64)
-    row, start, end, label = batch.spans.T
+    row, start, end, label = batch.host[SPANS].T
     gold[row, start, end] = label
     with torch.no_grad():
         fenceposts = network.fenceposts(network.encode_with_stop(batch))
@@ -94,15 +95,15 @@ def test_the_hinge_loss_and_its_gradient_equal_those_of_all_trees(sentences):
         torch.nn.init.normal_(network.spans.second.weight, std=scale)
         torch.nn.init.normal_(network.spans.second.bias, std=scale)
         for index in short:
-            batch = examples.batch(np.array([index]))
+            batch = cpu_batch(examples, np.array([index]))
             n = int(batch.sizes[0]) - 1
-            used = sorted({*batch.spans[:, 3].tolist(), 1})
+            used = sorted({*batch.host[SPANS][:, 3].tolist(), 1})
             mask = torch.full((network.spans.second.out_features,), -1e4)
             mask[torch.tensor(used) - 1] = 0.0
             with torch.no_grad():
                 network.spans.second.bias += mask
             gold = np.zeros((n + 1, n + 1), dtype=np.int64)
-            gold[batch.spans[:, 1], batch.spans[:, 2]] = batch.spans[:, 3]
+            gold[batch.host[SPANS][:, 1], batch.host[SPANS][:, 2]] = batch.host[SPANS][:, 3]
 
             def gradient(loss):
                 network.zero_grad()
@@ -125,7 +126,7 @@ def test_the_hinge_loss_and_its_gradient_equal_those_of_all_trees(sentences):
             )
             best = max(trees, key=lambda tree: sum(augmented[span] for span in tree))
             wrong = sum(gold[start, end] != label for start, end, label in best)
-            gold_spans = [tuple(span) for span in batch.spans[:, 1:].tolist()]
+            gold_spans = [tuple(span) for span in batch.host[SPANS][:, 1:].tolist()]
             expected = sum(scores[span] for span in best) + float(wrong)
             expected = expected - sum(scores[span] for span in gold_spans)
             assert loss.item() == pytest.approx(expected.item(), abs=1e-3)

@@ -17,6 +17,7 @@ from depkit.parsers.families import get_family
 from depkit.parsers.model_directory import WEIGHTS, load
 from depkit.parsers.settings import ConfigError
 from tests.conftest import TREES
+from tests.parsers.batches import cpu_batch
 from tests.parsers.constituency.small_recipes import ENCODERS, INPUTS, make_recipe
 from tests.training.small_runs import Killed, kill_training_at, run
 
@@ -77,7 +78,7 @@ def test_an_ensemble_decodes_the_mean_scores_of_all_spans(models, sentences):
     n = len(sentence)
     total = np.zeros((n + 1, n + 1, len(table)))
     for member in models:
-        batch = member.make_preparer()([sentence], []).batch(np.array([0]))
+        batch = cpu_batch(member.make_preparer()([sentence], []), np.array([0]))
         score_spans = member.score(batch).score_spans
         names = member.vocabulary.columns["constituents"].symbols
         for start in range(n):
@@ -87,7 +88,7 @@ def test_an_ensemble_decodes_the_mean_scores_of_all_spans(models, sentences):
                 by_name = dict(zip(names, scores, strict=True))
                 row = [by_name.get(name, scores.min()) for name in table.symbols]
                 total[start, end] += np.array(row) / len(models)
-    batch = ensemble.make_preparer()([sentence], []).batch(np.array([0]))
+    batch = cpu_batch(ensemble.make_preparer()([sentence], []), np.array([0]))
     with torch.no_grad():
         scores, labels = find_best_labels(ensemble.score(batch).score_spans, np.array([n]))
     for start in range(n):

@@ -24,6 +24,7 @@ from depkit.parsers.graph.decoding import (
 from depkit.parsers.tagger import parser as tagger_parser
 from depkit.trees.decode import ALGORITHMS, decode
 from depkit.trees.shape import has_crossing_arcs, is_tree
+from tests.parsers.batches import cpu_batch
 from tests.parsers.graph.synchronisation import SynchronisationRecorder
 from tests.parsers.small_parsers import make_one_batch, make_random_parser, set_calibration
 
@@ -254,10 +255,10 @@ def test_an_update_of_training_does_not_wait_for_a_device(tiny, encoder):
     network = parser.network.train()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     family = get_family(parser.config)
-    data = family.examples(tiny, parser.vocabulary, parser.config, parser.device)
+    data = family.examples(tiny, parser.vocabulary, parser.config)
     network.start_epoch(data)
     with SynchronisationRecorder() as recorder:
-        network(data.batch(np.arange(5))).backward()
+        network(cpu_batch(data, np.arange(5))).backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
         optimizer.step()
     assert recorder.names == []

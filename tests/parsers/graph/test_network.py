@@ -7,7 +7,8 @@ import torch
 from depkit.parsers.config import BiaffineConfig, BiLSTM, Inputs, Scorer, SelfAttention
 from depkit.parsers.families import get_family
 from depkit.parsers.tagger.network import value_attributes
-from tests.parsers.small_parsers import CPU, build_parser, tree
+from tests.parsers.batches import cpu_batch
+from tests.parsers.small_parsers import build_parser, tree
 
 ENCODERS = {
     "bilstm": BiLSTM(layers=2, size=8),
@@ -33,18 +34,18 @@ def make_network(encoder, inputs, sentences=SENTENCES, **scorer):
     network, vocabulary = parser.network, parser.vocabulary
     torch.nn.init.normal_(network.arc.weight)  # with the initial zeros, all results would be equal
     torch.nn.init.normal_(network.label.weight)
-    return network, vocabulary, get_family(config).examples(sentences, vocabulary, config, CPU)
+    return network, vocabulary, get_family(config).examples(sentences, vocabulary, config)
 
 
 @pytest.mark.parametrize("inputs", INPUTS)
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_a_sentence_scores_the_same_alone_and_in_a_batch(kind, inputs):
     network, _, data = make_network(ENCODERS[kind], inputs)
-    together = network.score(data.batch(np.array([0, 1, 2])))
+    together = network.score(cpu_batch(data, np.array([0, 1, 2])))
     heads = torch.zeros(together.arc.shape[:2], dtype=torch.int64)
     labels = together.score_labels(heads)
     for row, size in enumerate(data.sizes.tolist()):
-        alone = network.score(data.batch(np.array([row])))
+        alone = network.score(cpu_batch(data, np.array([row])))
         alone_labels = alone.score_labels(heads[:1, : alone.arc.shape[1]])
         pairs = [(together.arc[row, :size, :size], alone.arc[0, :size, :size])]
         for actual, expected in [*pairs, (labels[row, :size], alone_labels[0, :size])]:
@@ -53,7 +54,7 @@ def test_a_sentence_scores_the_same_alone_and_in_a_batch(kind, inputs):
 
 def test_arcs_to_the_word_itself_and_to_padding_are_masked():
     network, _, data = make_network(ENCODERS["bilstm"], INPUTS[0])
-    arc = network.score(data.batch(np.array([0, 1]))).arc
+    arc = network.score(cpu_batch(data, np.array([0, 1]))).arc
     position = torch.arange(4)
     for scores, size in zip(arc, (4, 3), strict=True):
         is_masked = (position[:, None] == position) | (position >= size)
@@ -63,9 +64,9 @@ def test_arcs_to_the_word_itself_and_to_padding_are_masked():
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_the_loss_is_the_sum_of_the_mean_losses(kind):
     network, vocabulary, data = make_network(ENCODERS[kind], INPUTS[0])
-    batch = data.batch(np.array([0, 1, 2]))
+    batch = cpu_batch(data, np.array([0, 1, 2]))
     scores = network.score(batch)
-    labels = scores.score_labels(batch.targets["head"].clamp(min=0))
+    labels = scores.score_labels(batch["target.head"].clamp(min=0))
     arc = label = tag = 0.0
     for row, sentence in enumerate(SENTENCES):
         for word, head in enumerate(sentence.head, start=1):
@@ -84,7 +85,7 @@ def test_every_weight_has_a_gradient_even_with_invalid_trees(kind):
     network, _, data = make_network(
         ENCODERS[kind], INPUTS[3], [*SENTENCES, invalid], tag_vector=3, shared_attributes=True
     )
-    loss = network.train()(data.batch(np.arange(4)))
+    loss = network.train()(cpu_batch(data, np.arange(4)))
     loss.backward()
     assert loss.isfinite()
     for name, weight in network.named_parameters():
@@ -95,7 +96,7 @@ def test_every_weight_has_a_gradient_even_with_invalid_trees(kind):
 def test_the_tree_scorers_read_the_predicted_tags():
     predict = ["upos", "xpos", "lemma"]
     network, _, data = make_network(ENCODERS["bilstm"], INPUTS[0], predict=predict, tag_vector=3)
-    batch = data.batch(np.array([0, 1]))
+    batch = cpu_batch(data, np.array([0, 1]))
     logits = network.columns.scores(network.encode(batch))
     vectors = network.word_vectors(network.encode(batch), logits)[..., -3:]
     assert set(network.tag_vectors) == {"upos", "xpos"}
@@ -111,7 +112,7 @@ def test_the_tree_scorers_read_the_predicted_tags():
         ENCODERS["bilstm"], INPUTS[0], predict=["lemma"], tag_vector=3
     )  # no tags are predicted
     assert without.tag_vectors is None
-    assert network(batch).isfinite() and without(data.batch(np.array([0]))).isfinite()
+    assert network(batch).isfinite() and without(cpu_batch(data, np.array([0]))).isfinite()
 
 
 def test_values_of_feats_and_xpos_are_made_of_attributes():

@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 from depkit.nn.charconcat import CHARACTERS_PER_END
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import encode
+from depkit.parsers.inputs.dataset import encode
 from depkit.parsers.inputs.vocabulary import PAD
 from depkit.parsers.network import ParserNetwork
 from depkit.training.recipe import make_recipe
 from tests.nn import textbook
-from tests.parsers.small_parsers import CPU
+from tests.parsers.batches import cpu_batch
 
 # The sizes of the recipes, divided by about 50.
 LI = ["inputs.word=6", "inputs.tag=4", "inputs.word_min_count=1", "inputs.tag_column=upos"]
@@ -46,13 +46,13 @@ def test_the_encoder_reads_and_computes_what_the_paper_says(name, settings, tiny
     torch.manual_seed(1)
     network = family.network(config, vocabulary).double().eval()
     textbook.randomise(network)
-    data = encode(tiny, vocabulary, config.inputs, CPU)
-    batch = data.batch(np.arange(len(data)))
+    data = encode(tiny, vocabulary, config.inputs)
+    batch = cpu_batch(data, np.arange(len(data)))
     encoded = network.encode(batch)
     for row, size in enumerate(data.sizes.tolist()):
-        words, tags = batch.word[row, :size], batch.tag[row, :size]
-        forms = batch.form[row, :size].tolist()
-        characters = [batch.characters[form, : batch.form_sizes[form]] for form in forms]
+        words, tags = batch["word"][row, :size], batch["tag"][row, :size]
+        forms = batch["form"][row, :size].tolist()
+        characters = [batch["characters"][form, : batch["form_sizes"][form]] for form in forms]
         x = compute_inputs(network, words, tags, characters)
         torch.testing.assert_close(encoded[row, :size], compute_encoding(network, x)[:size])
 

@@ -8,8 +8,9 @@ from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer, SelfAttention
 from depkit.parsers.families import get_family
+from tests.parsers.batches import cpu_batch
 from tests.parsers.graph.synchronisation import SynchronisationRecorder
-from tests.parsers.small_parsers import CPU, build_parser
+from tests.parsers.small_parsers import build_parser
 
 ENCODER = SelfAttention(
     layers=2, size=32, heads=4, head_size=8, feedforward=64, positions="rotary", norm_first=True,
@@ -48,7 +49,7 @@ def random_sentences(count, seed):
 
 def scores(parser, sentence, draft):
     data = parser.make_preparer()([sentence.with_draft(draft)], [])
-    return parser.network.score(data.batch(np.array([0]))).arc
+    return parser.network.score(cpu_batch(data, np.array([0]))).arc
 
 
 @pytest.mark.parametrize("stop", [False, True])
@@ -91,21 +92,21 @@ def test_a_training_sentence_without_a_draft_is_refused(tiny):
     parser = make_refiner(tiny)
     family = get_family(parser.config)
     with pytest.raises(AssertionError):
-        family.examples(tiny, parser.vocabulary, parser.config, CPU)
+        family.examples(tiny, parser.vocabulary, parser.config)
 
 
 def test_the_arcs_of_drafts_are_learned_without_waiting_for_a_device():
     train = [s.with_draft(s) for s in random_sentences(300, seed=1)]
     parser = make_refiner(train)
     network, family = parser.network.train(), get_family(parser.config)
-    data = family.examples(train, parser.vocabulary, parser.config, CPU)
+    data = family.examples(train, parser.vocabulary, parser.config)
     optimizer = torch.optim.Adam(network.parameters(), lr=3e-3, fused=True)
     network.start_epoch(data)
     for update in range(150):
         indices = np.arange(update * 20, update * 20 + 20) % len(train)
         with SynchronisationRecorder() as recorder:
             optimizer.zero_grad()
-            network(data.batch(indices)).backward()
+            network(cpu_batch(data, indices)).backward()
             optimizer.step()
         assert recorder.names == []
     # The words are all equal, so only the drafts tell these trees apart.

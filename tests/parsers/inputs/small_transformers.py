@@ -8,7 +8,9 @@ import transformers
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
-from depkit.parsers.inputs.pieces import find_segment_format, make_piece_batch, split_into_pieces
+from depkit.parsers.engine.transfer import send_batch
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.pieces import find_segment_format, make_piece_arrays, split_into_pieces
 
 CPU = torch.device("cpu")
 TEXT = ["the dog barks at the small dogs", "a barking dog is not small"]
@@ -89,7 +91,10 @@ def make_batch(transformer, sentences, pooling="mean", overlap=4):
     starts, sizes = starts_and_sizes(sentences)
     pieces = split_into_pieces(sentences, transformer.tokenizer)
     length = int(sizes.max())
-    return make_piece_batch(pieces, starts, sizes, length, format, pooling, overlap, CPU), length
+    arrays = make_piece_arrays(
+        pieces, starts, sizes, length, format=format, pooling=pooling, overlap=overlap
+    )
+    return send_batch(Batch(sizes, length, 0, arrays), CPU)
 
 
 def edit_weights(folder: Path, change) -> None:

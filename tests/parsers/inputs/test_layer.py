@@ -19,12 +19,13 @@ from depkit.parsers.config import (
     TagScorer,
     Vectors,
 )
+from depkit.parsers.engine.form_cache import FormCache, _split_groups
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import encode
-from depkit.parsers.inputs.form_cache import FormCache, _split_groups
+from depkit.parsers.inputs.dataset import encode
 from depkit.parsers.inputs.layer import part_sizes
 from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table
 from depkit.parsers.settings import ConfigError
+from tests.parsers.batches import cpu_batch
 from tests.parsers.small_parsers import CPU
 
 FILE = Vectors(file="vectors.txt", width=6)
@@ -37,12 +38,12 @@ def make_network(inputs, sentences, vectors=None, encoder=None):
         vocabulary = replace(vocabulary, vectors=Table(SPECIAL + vectors))
     torch.manual_seed(1)
     network = get_family(config).network(config, vocabulary).eval()
-    return network, encode(sentences, vocabulary, inputs, CPU)
+    return network, encode(sentences, vocabulary, inputs)
 
 
 def compute_vectors(network, data):
     """Return the input vectors of each sentence, with w0 as the first word."""
-    batch = data.batch(np.arange(len(data)))
+    batch = cpu_batch(data, np.arange(len(data)))
     rows = network.inputs(batch).detach()
     return [row[:size] for row, size in zip(rows, data.sizes, strict=True)]
 
@@ -110,7 +111,7 @@ def test_pretrained_vectors_are_looked_up_by_form_then_by_lower_case():
     inputs = Inputs(word=0, vectors=FILE)
     network, data = make_network(inputs, sentences, ["The", "barks", "the"])
     table = network.inputs.pretrained.weight
-    assert data.vector.tolist() == [PAD, ROOT, 3, UNKNOWN, 4, UNKNOWN]
+    assert data.words["vector"].tolist() == [PAD, ROOT, 3, UNKNOWN, 4, UNKNOWN]
     assert torch.equal(compute_vectors(network, data)[0], table[[ROOT, 3, UNKNOWN, 4, UNKNOWN]])
 
 
@@ -120,15 +121,15 @@ def test_rare_words_are_unknown_more_often_in_training():
     network, data = make_network(inputs, sentences)
     network.start_epoch(data)
     network.inputs.counts //= 400  # as if the sentence occurred once
-    batch = data.batch(np.arange(400))
-    read = network.inputs._drop_words(batch.word)
-    assert torch.equal(read, batch.word)  # nothing changes in prediction
+    batch = cpu_batch(data, np.arange(400))
+    read = network.inputs._drop_words(batch["word"])
+    assert torch.equal(read, batch["word"])  # nothing changes in prediction
     torch.manual_seed(0)
-    read = network.train().inputs._drop_words(batch.word)
-    assert torch.equal(read[:, 0], batch.word[:, 0])  # w0 is never replaced
+    read = network.train().inputs._drop_words(batch["word"])
+    assert torch.equal(read[:, 0], batch["word"][:, 0])  # w0 is never replaced
     assert 0.42 < (read[:, 1] == UNKNOWN).float().mean() < 0.58  # 1 / (1 + 1)
     assert 0.07 < (read[:, 2:11] == UNKNOWN).float().mean() < 0.13  # 1 / (1 + 9)
-    assert ((read == UNKNOWN) | (read == batch.word)).all()
+    assert ((read == UNKNOWN) | (read == batch["word"])).all()
 
 
 @pytest.mark.parametrize("part", ["word", "tag", "char_vector"])
@@ -137,7 +138,7 @@ def test_every_part_has_its_own_dropout(part, tiny):
         word=8, tag=8, tag_column="upos", char=8, part_dropout=0.0, **{f"{part}_dropout": 0.5}
     )
     network, data = make_network(inputs, tiny)
-    batch = data.batch(np.arange(len(data)))
+    batch = cpu_batch(data, np.arange(len(data)))
     clean = network.inputs(batch)
     scale = (network.train().inputs(batch) / clean).detach()
     for name, block in zip(("word", "tag", "char_vector"), scale.split(8, dim=-1), strict=True):
@@ -165,8 +166,16 @@ def test_boundaries_are_characters_of_every_word(tiny):
     assert network.inputs.char.embedding.num_embeddings == 2 + (
         plain.inputs.char.embedding.num_embeddings
     )
-    rows = zip(data.characters.tolist(), data.form_sizes.tolist(), strict=True)
-    expected = zip(plain_data.characters.tolist(), plain_data.form_sizes.tolist(), strict=True)
+    rows = zip(
+        data.form_arrays["characters"].tolist(),
+        data.form_arrays["form_sizes"].tolist(),
+        strict=True,
+    )
+    expected = zip(
+        plain_data.form_arrays["characters"].tolist(),
+        plain_data.form_arrays["form_sizes"].tolist(),
+        strict=True,
+    )
     for (row, size), (plain_row, plain_size) in list(zip(rows, expected, strict=True))[2:]:
         assert size == plain_size + 2
         inner = [i if i < len(SPECIAL) else i + 2 for i in plain_row[:plain_size]]
@@ -177,7 +186,7 @@ def test_boundaries_of_a_long_word_are_kept():
     word = "a" * 20 + "b" * 20
     sentence = new_sentence([word], {"upos": ["X"], "xpos": ["X"], "feats": ["X"], "lemma": ["x"]})
     _, data = make_network(Inputs(word=0, char=8, char_boundaries=True), [sentence])
-    row = data.characters[2].tolist()
+    row = data.form_arrays["characters"][2].tolist()
     start, end = len(SPECIAL), len(SPECIAL) + 1
     assert (len(row), row[0], row[-1]) == (32, start, end)
     assert row[1:16] == [row[1]] * 15
@@ -193,8 +202,8 @@ def test_the_predicted_tags_of_conll09_are_an_input():
     vocabulary = get_family(config).vocabulary([sentence], config)
     assert vocabulary.tags.symbols[len(SPECIAL) :] == ["IN", "NN"]
     assert vocabulary.columns["xpos"].symbols == ["TO", "VB"]
-    data = encode([sentence], vocabulary, inputs, CPU)
-    assert data.tag.tolist() == [PAD, ROOT, len(SPECIAL), len(SPECIAL) + 1]
+    data = encode([sentence], vocabulary, inputs)
+    assert data.words["tag"].tolist() == [PAD, ROOT, len(SPECIAL), len(SPECIAL) + 1]
     check_inputs(sentence, inputs)
     with pytest.raises(FormatError, match="no PPOS, but the parser reads it; give a CoNLL-09 file"):
         check_inputs(new_sentence(["To"]), inputs)
@@ -202,11 +211,11 @@ def test_the_predicted_tags_of_conll09_are_an_input():
 
 def test_the_stop_position_is_read_and_not_returned(tiny):
     network, data = make_network(Inputs(word=8, stop=True), tiny)
-    batch = data.batch(np.arange(len(data)))
+    batch = cpu_batch(data, np.arange(len(data)))
     read = []
     network.encoder.register_forward_pre_hook(lambda module, args: read.append(args))
     encoded = network.encode(batch)
-    assert encoded.shape[:2] == batch.word.shape
+    assert encoded.shape[:2] == batch["word"].shape
     ((x, lengths),) = read
     assert lengths.tolist() == [size + 1 for size in data.sizes]
     vectors = network.projection(network.inputs(batch))
@@ -220,33 +229,33 @@ def test_the_stop_position_is_read_and_not_returned(tiny):
 def test_relaxed_windows_leave_the_last_word_before_the_stop_position_free(tiny):
     encoder = SelfAttention(layers=1, size=8, heads=2, head_size=4, window=1, relaxed=True)
     network, data = make_network(Inputs(word=8, stop=True), tiny, encoder=encoder)
-    batch = data.batch(np.array([int(data.sizes.argmax())]))
+    batch = cpu_batch(data, np.array([int(data.sizes.argmax())]))
     last = int(data.sizes.max()) - 1
     # LayerNorm makes the sum of the whole vector 0, so its gradient would be 0 or rounding noise.
     output = network.encode(batch)[0, 4, :4].sum()
     (gradient,) = torch.autograd.grad(output, network.inputs.word.weight)
-    assert gradient[batch.word[0, last]].abs().max() > 0
+    assert gradient[batch["word"][0, last]].abs().max() > 0
 
 
 @pytest.mark.parametrize("kind", ["lstm", "concat"])
 def test_characters_are_encoded_once_per_word(kind, tiny, monkeypatch):
     network, data = make_network(Inputs(word=0, char=8, char_kind=kind, char_embedding=4), tiny)
     cache = FormCache(network.inputs)
-    cached = replace(data, form_vectors=cache.vectors(data))
+    cached = replace(data, shared={"form_vectors": cache.vectors(data, CPU)}, form_arrays={})
     actual, expected = compute_vectors(network, cached), compute_vectors(network, data)
     torch.testing.assert_close(actual, expected)
-    monkeypatch.setattr(network.inputs, "encode_characters", None)  # no second call
-    assert torch.equal(cache.vectors(data), cached.form_vectors)
+    monkeypatch.setattr(network.inputs, "encode_forms", None)  # no second call
+    assert torch.equal(cache.vectors(data, CPU), cached.shared["form_vectors"])
 
 
 def test_the_cache_of_words_is_emptied_when_it_is_full(tiny, monkeypatch):
-    monkeypatch.setattr("depkit.parsers.inputs.form_cache.MAX_FORMS", 5)
-    monkeypatch.setattr("depkit.parsers.inputs.form_cache.BATCH_FORMS", 7)
+    monkeypatch.setattr("depkit.parsers.engine.form_cache.MAX_FORMS", 5)
+    monkeypatch.setattr("depkit.parsers.engine.form_cache.BATCH_FORMS", 7)
     network, data = make_network(Inputs(word=0, char=8), tiny)
     cache = FormCache(network.inputs)
-    first, again = cache.vectors(data), cache.vectors(data)
+    first, again = cache.vectors(data, CPU), cache.vectors(data, CPU)
     torch.testing.assert_close(first, again)
-    cached = replace(data, form_vectors=first)
+    cached = replace(data, shared={"form_vectors": first}, form_arrays={})
     actual, expected = compute_vectors(network, cached), compute_vectors(network, data)
     torch.testing.assert_close(actual[0], expected[0])
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import torch
 
+from depkit.parsers.engine.transfer import send_batch
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.hidden_layers import group_by_length, pool_pieces, run_by_length
+from depkit.parsers.inputs.layer import LayerCache
 from depkit.parsers.inputs.pieces import (
-    PieceBatch,
     Pieces,
     SegmentFormat,
     find_segment_format,
-    group_by_length,
-    make_piece_batch,
-    pool_pieces,
-    run_by_length,
+    make_piece_arrays,
     split_into_pieces,
 )
 from tests.parsers.inputs.small_transformers import (
@@ -39,13 +39,14 @@ def segment_format(prefix: int = 1, suffix: int = 1, max_pieces: int = 100) -> S
     return SegmentFormat(np.full(prefix, 1), np.full(suffix, 2), 0, max_pieces)
 
 
-def make_batch(
-    pieces, starts, sizes, format=None, pooling="mean", overlap=0, length=0
-) -> PieceBatch:
+def make_batch(pieces, starts, sizes, format=None, pooling="mean", overlap=0, length=0) -> Batch:
     """The pieces of a batch, padded to the longest sentence or to `length`."""
     length = length or int(sizes.max())
     format = format or segment_format()
-    return make_piece_batch(pieces, starts, sizes, length, format, pooling, overlap, CPU)
+    arrays = make_piece_arrays(
+        pieces, starts, sizes, length, format=format, pooling=pooling, overlap=overlap
+    )
+    return send_batch(Batch(sizes, length, 0, arrays), CPU)
 
 
 def different_pieces(lengths, starts) -> Pieces:
@@ -138,10 +139,10 @@ def test_ids_and_masks_agree_with_those_made_by_hand():
     pieces = split_into_pieces([["dog", "cab"], [], ["dogs"]], word_pieces())
     dog, s, c, a, b = (WORD_PIECES.index(piece) for piece in ("dog", "##s", "c", "##a", "##b"))
     batch = make_batch(pieces, *starts_and_sizes([[0, 0], [], [0]]), length=4)
-    assert batch.ids.tolist() == [
+    assert batch["pieces.ids"].tolist() == [
         [1, dog, c, a, b, 2], [1, 2, 0, 0, 0, 0], [1, dog, s, 2, 0, 0],
     ]  # fmt: skip
-    assert batch.mask.tolist() == [[1] * 6, [1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0]]
+    assert batch["pieces.mask"].tolist() == [[1] * 6, [1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0]]
 
 
 def test_every_piece_is_used_from_the_segment_with_most_context():
@@ -150,12 +151,16 @@ def test_every_piece_is_used_from_the_segment_with_most_context():
     for max_pieces, overlap in product(range(3, 12), range(9)):
         format = segment_format(max_pieces=max_pieces)
         batch = make_batch(pieces, starts, sizes, format, overlap=overlap)
-        width, capacity = batch.ids.shape[1], max_pieces - 2
+        width, capacity = batch["pieces.ids"].shape[1], max_pieces - 2
         shared = min(overlap, capacity // 2)
         assert width <= max_pieces
-        ends = batch.mask.sum(1).tolist()
-        segments = [row[1 : end - 1] for row, end in zip(batch.ids.tolist(), ends, strict=True)]
-        positions = zip(batch.word_position.tolist(), batch.piece_position.tolist(), strict=True)
+        ends = batch["pieces.mask"].sum(1).tolist()
+        segments = [
+            row[1 : end - 1] for row, end in zip(batch["pieces.ids"].tolist(), ends, strict=True)
+        ]
+        positions = zip(
+            batch["pieces.word"].tolist(), batch["pieces.position"].tolist(), strict=True
+        )
         piece_position = dict(positions)
         for number, (start, size) in enumerate(zip(starts, sizes, strict=True)):
             ids = pieces.pieces[pieces.first[start] : pieces.first[start + size]].tolist()
@@ -175,7 +180,7 @@ def test_every_piece_is_used_from_the_segment_with_most_context():
                 position = piece_position[number * int(sizes.max()) + word]
                 row, column = divmod(position, width)
                 assert row == max(context, key=context.get)  # the first of equals
-                assert batch.ids[row, column] == piece
+                assert batch["pieces.ids"][row, column] == piece
 
 
 @pytest.mark.parametrize("pooling", ["first", "last", "mean"])
@@ -193,9 +198,7 @@ def test_words_are_pooled_from_their_own_pieces(pooling, prefix, suffix):
     length = int(sizes.max()) + 3
     format = segment_format(prefix, suffix, 12)
     batch = make_batch(pieces, starts, sizes, format, pooling, 4, length)
-    pooled = pool_pieces(vectors[batch.ids], batch, len(sizes) * length).view(
-        len(sizes), length, 2, 3
-    )
+    pooled = pool_pieces(vectors[batch["pieces.ids"]], batch)
     for i, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         assert not pooled[i, size:].any()
         piece_vectors = [vectors[ids] for ids in pieces_by_word(pieces)[start : start + size]]
@@ -208,35 +211,45 @@ def test_words_are_pooled_from_their_own_pieces(pooling, prefix, suffix):
             assert torch.equal(pooled[i, 0], piece_vectors[1][0])
 
 
-def test_batches_of_the_same_pieces_are_equal():
+def test_layers_of_the_same_pieces_are_found_in_the_cache():
     pieces, starts, sizes = words_of_one_piece([3, 2, 0, 4])
 
     def batch(numbers, pooling="mean", max_pieces=20, length=5):
         format = segment_format(max_pieces=max_pieces)
         return make_batch(pieces, starts[numbers], sizes[numbers], format, pooling, length=length)
 
+    def finds(stored, wanted):
+        layers = torch.zeros(1)
+        cache = LayerCache()
+        assert cache.get(wanted) is None
+        cache.put(stored, layers)
+        return cache.get(wanted) is layers
+
     first = batch([0, 3])
     # Pooling makes no difference if every word has one piece.
-    assert first.equals(batch([0, 3])) and first.equals(batch([0, 3], "first"))
+    assert finds(first, batch([0, 3])) and finds(first, batch([0, 3], "first"))
     others = [batch([3, 0]), batch([0]), batch([0, 2]), batch([0, 3], max_pieces=5)]
-    assert not any(first.equals(other) or other.equals(first) for other in others)
-    assert not first.equals(batch([0, 3], length=6))
+    assert not any(finds(first, other) or finds(other, first) for other in others)
+    assert not finds(first, batch([0, 3], length=6))
     # These batches have the same ids, but in two segments of one piece and in one of two pieces.
-    narrow, wide = (replace(first, ids=torch.zeros(shape)) for shape in ((2, 1), (1, 2)))
-    assert not narrow.equals(wide)
+    narrow, wide = (
+        replace(first, host=first.host | {"pieces.ids": np.zeros(shape)})
+        for shape in ((2, 1), (1, 2))
+    )
+    assert not finds(narrow, wide)
 
 
 def test_attention_of_a_segment_without_pieces_is_defined():
     pieces, starts, sizes = words_of_one_piece([0, 0])
     batch = make_batch(pieces, starts, sizes, segment_format(0, 0), length=2)
-    assert batch.ids.shape == (2, 1) and batch.mask.all()
+    assert batch["pieces.ids"].shape == (2, 1) and batch["pieces.mask"].all()
 
 
 def test_pooling_keeps_the_precision():
     pieces, starts, sizes = words_of_one_piece([2])
     batch = make_batch(pieces, starts, sizes)
     hidden = torch.randn(1, 4, 8, dtype=torch.bfloat16)
-    pooled = pool_pieces(hidden, batch, 3)
+    pooled = pool_pieces(hidden, batch)[0]
     assert pooled.dtype == torch.bfloat16
     assert torch.equal(pooled, hidden[0, :3])
 

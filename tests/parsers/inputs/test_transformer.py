@@ -16,13 +16,10 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from depkit.parsers.inputs.pieces import (
-    pool_pieces,
-)
+from depkit.parsers.inputs.hidden_layers import hidden_layers, pool_pieces
 from depkit.parsers.inputs.transformer import (
     TransformerError,
     from_description,
-    hidden_layers,
     load_transformer,
     save_description,
 )
@@ -76,10 +73,9 @@ def minilm():
 @torch.no_grad()
 def word_vectors(transformer, sentences, pooling="mean", layers="single", top=1):
     """Return word vectors, [batch, length, layers, width]."""
-    batch, length = make_batch(transformer, sentences, pooling)
+    batch = make_batch(transformer, sentences, pooling)
     hidden = hidden_layers(transformer, batch, layers, top)
-    vectors = pool_pieces(hidden, batch, len(sentences) * length)
-    return vectors.unflatten(0, (len(sentences), length))
+    return pool_pieces(hidden, batch)
 
 
 def edit_config(folder: Path, **values) -> None:
@@ -448,7 +444,7 @@ def test_hidden_layers_returns_the_selected_layers(bert):
     ("layers", "top"), [("single", 0), ("single", 5), ("average", 5), ("mix", -1)]
 )
 def test_layers_that_do_not_exist_are_rejected(bert, layers, top):
-    batch, _ = make_batch(bert, [["dog"]])
+    batch = make_batch(bert, [["dog"]])
     with pytest.raises(TransformerError, match="4 layers"):
         hidden_layers(bert, batch, layers, top)
 
@@ -470,9 +466,9 @@ def test_a_batch_has_the_vectors_of_single_sentences(transformer):
 
 def test_a_segment_of_maximum_length_is_read(transformer, bert):
     for words in (22, 23):
-        batch, _ = make_batch(transformer, [["!"] * words])
+        batch = make_batch(transformer, [["!"] * words])
         if transformer is bert:
-            assert batch.ids.shape == (words - 21, 24)
+            assert batch["pieces.ids"].shape == (words - 21, 24)
         hidden_layers(transformer, batch, "single", 1)
 
 
@@ -489,11 +485,11 @@ def test_segments_are_read_like_sentences(bert):
 
 def test_gradients_reach_the_transformer(bert_folder):
     transformer = load_transformer(str(bert_folder))
-    batch, length = make_batch(transformer, [["the", "dogs"], LONG_SENTENCE[:30]])
+    batch = make_batch(transformer, [["the", "dogs"], LONG_SENTENCE[:30]])
     for layers, top in (("single", 1), ("average", 0), ("mix", 2)):
         transformer.body.zero_grad()
         hidden = hidden_layers(transformer, batch, layers, top)
-        pool_pieces(hidden, batch, 2 * length).square().sum().backward()
+        pool_pieces(hidden, batch).square().sum().backward()
         for name, weights in transformer.body.named_parameters():
             if "layer.2.output.LayerNorm" not in name or layers != "average":
                 assert weights.grad is not None, name

@@ -24,6 +24,7 @@ from depkit.training.recipe import Recipe, Training, make_recipe
 from depkit.training.run import prepare, train_model
 from depkit.training.schedule import parameter_groups
 from tests.nn.textbook import find_relation
+from tests.parsers.batches import cpu_batch
 from tests.parsers.inputs.small_transformers import SIZES, save_bert, save_pretrained, word_pieces
 from tests.training.small_runs import Killed, kill_training_at
 
@@ -57,13 +58,13 @@ def make_network(bert, draft=0):
     vocabulary = family.vocabulary(sentences, config)
     torch.manual_seed(1)
     network = family.network(config, vocabulary, transformer).eval()
-    examples = family.examples(sentences, vocabulary, config, CPU, None, network.transformer)
-    return network, examples.batch(np.array([0]))
+    examples = family.examples(sentences, vocabulary, config, None, network.transformer)
+    return network, cpu_batch(examples, np.array([0]))
 
 
 def test_words_have_the_vectors_of_their_first_pieces(bert):
     network, batch = make_network(bert)
-    states = bert.body(batch.pieces.ids, return_dict=True).last_hidden_state[0]
+    states = bert.body(batch["pieces.ids"], return_dict=True).last_hidden_state[0]
     torch.testing.assert_close(network.encode(batch)[0], states[[0, 1, 2, 4]])
 
 
@@ -89,12 +90,13 @@ def test_each_part_of_a_draft_is_read(bert):
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.3)
     encoded = network.encode(batch)
-    heads, labels = batch.draft
-    for draft in (
-        (heads.clone().index_fill_(1, torch.tensor([1]), 3), labels),
-        (heads, labels.flip(1)),
+    heads, labels = batch["draft.head"], batch["draft.label"]
+    for change in (
+        {"draft.head": heads.clone().index_fill_(1, torch.tensor([1]), 3)},
+        {"draft.label": labels.flip(1)},
     ):
-        assert not torch.allclose(network.encode(replace(batch, draft=draft)), encoded)
+        changed = replace(batch, arrays=batch.arrays | change)
+        assert not torch.allclose(network.encode(changed), encoded)
 
 
 def test_the_attention_of_a_layer_is_that_of_the_equations(bert):

@@ -25,6 +25,7 @@ from depkit.trees.transitions import (
     apply_transition,
     is_final,
 )
+from tests.parsers.batches import cpu_batch
 from tests.parsers.inputs.small_transformers import save_bert
 from tests.parsers.transition.small_recipes import INPUTS, KINDS, make_config, make_recipe
 from tests.training.small_runs import Killed, kill_training_at, run
@@ -105,10 +106,10 @@ def test_the_loss_is_that_of_each_state_by_itself(kind, tiny, transformer):
     """The encoder reads one state at a time, which is built anew from the gold transitions."""
     sentences = tiny[:3] + [s for s in tiny if has_crossing_arcs(np.array(s.head, np.int32))][:1]
     network, examples = make_network(kind, sentences, transformer, states=0)
-    loss = network(examples.batch(np.arange(len(sentences))))
+    loss = network(cpu_batch(examples, np.arange(len(sentences))))
     transition_losses, label_losses = [], []
     for index, sentence in enumerate(sentences):
-        batch = examples.batch(np.array([index]))
+        batch = cpu_batch(examples, np.array([index]))
         words = network.word_vectors(batch)
         gold = examples.oracles[index]
         history = memory = None
@@ -151,7 +152,7 @@ def test_the_loss_is_that_of_each_state_by_itself(kind, tiny, transformer):
 def test_hidden_arcs_let_one_reading_train_all_transitions(training, tiny, transformer):
     sentences = tiny[:4]
     network, examples = make_network("sentence-graph", sentences, transformer, graph_dropout=1.0)
-    batch = examples.batch(np.arange(len(sentences)))
+    batch = cpu_batch(examples, np.arange(len(sentences)))
     read = []
     encode_states = network.encode_states
 
@@ -190,11 +191,11 @@ def test_batches_are_decoded_like_single_sentences(kind, single_root, tiny, tran
     network, examples = make_network(kind, tiny, transformer)
     decode = decode_by_transition if network.scorer.reads == "state" else decode_by_arc
     with torch.no_grad():
-        batch = examples.batch(np.arange(len(tiny)))
+        batch = cpu_batch(examples, np.arange(len(tiny)))
         together = States.first(batch.sizes - 1)
         labels = decode(network, network.word_vectors(batch), together, single_root)
         for row, sentence in enumerate(tiny):
-            batch = examples.batch(np.array([row]))
+            batch = cpu_batch(examples, np.array([row]))
             states = States.first(batch.sizes - 1)
             alone = decode(network, network.word_vectors(batch), states, single_root)
             n = len(sentence)
@@ -207,7 +208,7 @@ def test_batches_are_decoded_like_single_sentences(kind, single_root, tiny, tran
 def test_compiled_runs_of_transitions_take_the_best_one(tiny):
     """decode_by_arc computes the scores of transitions without the module of the network."""
     network, examples = make_network("sentence-graph", tiny[:6])
-    batch = examples.batch(np.arange(6))
+    batch = cpu_batch(examples, np.arange(6))
     with torch.no_grad():
         words = network.word_vectors(batch)
         fast = States.first(batch.sizes - 1)

@@ -7,18 +7,23 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import IGNORED
-from depkit.parsers.inputs.soft_targets import (
+from depkit.parsers.columns.soft_targets import (
+    LABEL_HEAD,
     MAX_INTEGER,
     MAX_VALUES,
+    WEIGHT,
     SoftColumn,
-    SoftTargets,
     column_slices,
     pack,
+    soft_arrays,
+    soft_column,
     soft_cross_entropy,
-    unpack,
 )
+from depkit.parsers.engine.transfer import send_batch
+from depkit.parsers.families import get_family
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import IGNORED
+from tests.parsers.batches import cpu_batch
 from tests.parsers.small_parsers import make_random_parser
 
 
@@ -26,6 +31,15 @@ def make_soft_column(probabilities, weight, indices=(0,) * MAX_VALUES):
     """Return soft targets of a sentence whose words have these values and probabilities."""
     probabilities = torch.tensor([probabilities])
     return SoftColumn(torch.tensor(indices).expand(probabilities.shape), probabilities, weight)
+
+
+def make_batch(rows, columns):
+    """Return a batch of packed rows, [batch, length, width]."""
+    length = rows.shape[1]
+    arrays = soft_arrays(rows.flatten(0, 1).numpy().astype(np.uint16), columns)
+    arrays = {name: array.reshape(-1, length, *array.shape[1:]) for name, array in arrays.items()}
+    sizes = np.full(len(rows), length)
+    return send_batch(Batch(sizes, length, 0, arrays | {WEIGHT: 0.5}), torch.device("cpu"))
 
 
 def test_the_most_probable_values_are_kept():
@@ -39,14 +53,15 @@ def test_the_most_probable_values_are_kept():
         and 0 <= rows.min()
         and rows.max() <= MAX_INTEGER
     )
-    unpacked = unpack(rows.to(torch.uint16).to(torch.int32), ["head", "upos"], 0.5)
-    assert torch.equal(unpacked.label_head, label_head)
+    batch = make_batch(rows, ["head", "upos"])
+    assert torch.equal(batch[LABEL_HEAD].long(), label_head)
     for name, whole in zip(("head", "upos"), distributions, strict=True):
         order = whole.sort(-1, descending=True)
-        assert torch.equal(unpacked.columns[name].indices, order.indices[..., :MAX_VALUES])
+        column = soft_column(batch, name)
+        assert torch.equal(column.indices, order.indices[..., :MAX_VALUES])
         best = order.values[..., :MAX_VALUES]
         # rounding changes a value by half a step at most, and the sum of the four by two steps
-        error = (unpacked.columns[name].probabilities - best / best.sum(-1, keepdim=True)).abs()
+        error = (column.probabilities - best / best.sum(-1, keepdim=True)).abs()
         assert (error <= (0.5 + MAX_VALUES / 2) / MAX_INTEGER / best.sum(-1, keepdim=True)).all()
 
 
@@ -62,7 +77,9 @@ def test_distributions_with_few_values_are_padded_with_zeros():
 
 def test_a_row_of_zeros_has_no_distribution():
     rows = torch.zeros(1, 2, 1 + 2 * MAX_VALUES, dtype=torch.int32)
-    assert not unpack(rows, ["head"], 0.5).columns["head"].known.any()
+    batch = make_batch(rows, ["head"])
+    assert not soft_column(batch, "head").known.any()
+    assert soft_column(batch, "deprel") is None
 
 
 def test_the_loss_of_a_word_by_hand():
@@ -98,11 +115,11 @@ def test_gradients_of_impossible_arcs_are_finite():
 def certain_rows(data, names):
     """Rows of a teacher that is certain of all gold targets."""
     rows = np.zeros((len(data.form), 1 + 2 * MAX_VALUES * len(names)), dtype=np.uint16)
-    rows[:, 0] = data.targets["head"].clamp(min=0)
+    rows[:, 0] = data.words["target.head"].clip(min=0)
     for i, name in enumerate(names):
-        target = data.targets[name]
+        target = data.words[f"target.{name}"]
         indices, probabilities = column_slices(i)
-        rows[:, indices.start] = target.clamp(min=0)
+        rows[:, indices.start] = target.clip(min=0)
         rows[:, probabilities.start] = (target >= 0) * MAX_INTEGER
     return rows
 
@@ -114,23 +131,36 @@ def network_and_data(tiny):
     return parser.network.eval(), examples(tiny, parser.vocabulary, parser.config, parser.device)
 
 
-def loss(network, data, soft=None):
-    return network(replace(data, soft=soft).batch(np.arange(len(data))))
+def target_names(data):
+    return [name.removeprefix("target.") for name in data.words if name.startswith("target.")]
+
+
+def forget_targets(data):
+    for name in target_names(data):
+        data.words[f"target.{name}"][:] = IGNORED
+
+
+def add_soft_targets(data, rows, names, weight=0.5):
+    words = data.words | soft_arrays(rows, names)
+    return replace(data, words=words, shared={WEIGHT: weight})
+
+
+def loss(network, data):
+    return network(cpu_batch(data, range(len(data))))
 
 
 def test_a_certain_and_correct_teacher_does_not_change_the_loss(network_and_data):
     network, data = network_and_data
     gold = loss(network, data)
-    names = list(data.targets)
+    names = target_names(data)
     assert names[0] == "head"
-    soft = SoftTargets(certain_rows(data, names), names, 0.3)
-    torch.testing.assert_close(loss(network, data, soft), gold)
+    soft = add_soft_targets(data, certain_rows(data, names), names, 0.3)
+    torch.testing.assert_close(loss(network, soft), gold)
     # Columns that the teacher does not predict have only the gold loss.
-    two_columns = SoftTargets(certain_rows(data, names[:2]), names[:2], 1.0)
-    torch.testing.assert_close(loss(network, data, two_columns), gold)
-    for targets in data.targets.values():
-        targets[:] = IGNORED
-    torch.testing.assert_close(loss(network, data, soft), gold)
+    two_columns = add_soft_targets(data, certain_rows(data, names[:2]), names[:2], 1.0)
+    torch.testing.assert_close(loss(network, two_columns), gold)
+    forget_targets(data)
+    torch.testing.assert_close(loss(network, soft), gold)
     assert loss(network, data).item() == 0.0
 
 
@@ -138,11 +168,10 @@ def test_the_label_loss_is_computed_at_the_heads_of_the_teacher(network_and_data
     network, data = network_and_data
     rows = certain_rows(data, ["head", "deprel"])
     rows[2:6, 0] = [3, 1, 2, 2]  # The, cat, sleeps and the full stop
-    for targets in data.targets.values():
-        targets[:] = IGNORED
-    batch = replace(data, soft=SoftTargets(rows, ["head", "deprel"])).batch(np.array([0]))
+    forget_targets(data)
+    batch = cpu_batch(add_soft_targets(data, rows, ["head", "deprel"]), [0])
     scores = network.score(batch)
-    label = scores.score_labels(batch.soft.label_head).log_softmax(-1)
+    label = scores.score_labels(batch[LABEL_HEAD].long()).log_softmax(-1)
     words = range(1, 5)
     expected = -sum(
         scores.arc.log_softmax(-1)[0, i, int(rows[i + 1, 1])]

@@ -12,18 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from depkit.parsers.inputs.batching import Batch
+
 MAX_VALUES = 4  # the number of stored values of a distribution; others have probability 0
 MAX_INTEGER = 65_535  # the integer that represents probability 1
-
-
-@dataclass(frozen=True)
-class SoftTargets:
-    """The packed distributions of all words of a Dataset, on the host."""
-
-    # [total, 1 + 2 * MAX_VALUES * columns] uint16, made by `pack`; zeros if unknown
-    rows: np.ndarray
-    columns: Sequence[str]  # "head", "deprel", "upos", ... in the order of a row
-    weight: float = 0.5  # see `soft_cross_entropy`
+LABEL_HEAD = "soft.label_head"  # the array of the heads that the relations' distributions are for
+WEIGHT = "soft.weight"  # what all batches share: see `soft_cross_entropy`
 
 
 @dataclass(frozen=True)
@@ -41,14 +35,6 @@ class SoftColumn:
     def known(self) -> Tensor:
         """The mask of words with a distribution, [batch, length]."""
         return self.probabilities.sum(-1) > 0.5
-
-
-@dataclass(frozen=True)
-class SoftBatch:
-    """The soft targets of a batch."""
-
-    label_head: Tensor  # [batch, length], the heads that the relations' distributions are for
-    columns: dict[str, SoftColumn]
 
 
 def pack(label_head: Tensor, distributions: Iterable[Tensor]) -> Tensor:
@@ -75,20 +61,28 @@ def column_slices(column: int) -> tuple[slice, slice]:
     return slice(start, start + MAX_VALUES), slice(start + MAX_VALUES, start + 2 * MAX_VALUES)
 
 
-def unpack(rows: Tensor, columns: Sequence[str], weight: float) -> SoftBatch:
-    """Unpack and renormalise distributions.
+def soft_arrays(rows: np.ndarray, columns: Sequence[str]) -> dict[str, np.ndarray]:
+    """Name the parts of packed rows as arrays of a Dataset, one row a word.
 
-    Args:
-        rows: [batch, length, width], integers made by `pack`.
-        columns: The names of the columns, in order.
-        weight: As in `SoftTargets`.
+    rows: [total, 1 + 2 * MAX_VALUES * columns] uint16, made by `pack`; zeros if unknown. columns:
+    "head", "deprel", "upos", ... in the order of a row.
     """
-    unpacked = {}
+    arrays = {LABEL_HEAD: rows[:, 0]}
     for i, name in enumerate(columns):
-        indices, probabilities = (rows[..., part] for part in column_slices(i))
-        total = probabilities.sum(-1, keepdim=True).clamp(min=1)
-        unpacked[name] = SoftColumn(indices.long(), probabilities / total, weight)
-    return SoftBatch(rows[..., 0].long(), unpacked)
+        values, probabilities = column_slices(i)
+        arrays[f"soft.{name}.values"] = rows[:, values]
+        arrays[f"soft.{name}.probabilities"] = rows[:, probabilities]
+    return arrays
+
+
+def soft_column(batch: Batch, name: str) -> SoftColumn | None:
+    """Unpack and renormalise the distributions of a column; None if the batch has none."""
+    if f"soft.{name}.values" not in batch:
+        return None
+    probabilities = batch[f"soft.{name}.probabilities"]
+    total = probabilities.sum(-1, keepdim=True).clamp(min=1)
+    indices = batch[f"soft.{name}.values"].long()
+    return SoftColumn(indices, probabilities / total, batch[WEIGHT])
 
 
 def soft_cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn, ignored: int) -> Tensor:

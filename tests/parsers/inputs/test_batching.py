@@ -5,9 +5,11 @@ import numpy as np
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiaffineConfig, Inputs
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.batches import IGNORED, length_batches, rounded_length
+from depkit.parsers.inputs.batching import length_batches, rounded_length
+from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.vocabulary import LONGEST_WORD, ROOT, UNKNOWN
-from tests.parsers.small_parsers import CPU, tree
+from tests.parsers.batches import cpu_batch
+from tests.parsers.small_parsers import tree
 
 CONFIG = BiaffineConfig(Inputs(tag=4, tag_column="upos", char=4, word_min_count=2))
 
@@ -22,8 +24,8 @@ def make_batch(sentences, indices):
     """Return the vocabulary of the sentences, and a batch of those with these indices."""
     family = get_family(CONFIG)
     vocabulary = family.vocabulary(sentences, CONFIG)
-    data = family.examples(sentences, vocabulary, CONFIG, CPU)
-    return vocabulary, data.batch(np.array(indices))
+    data = family.examples(sentences, vocabulary, CONFIG)
+    return vocabulary, cpu_batch(data, np.array(indices))
 
 
 def batch_shapes(sizes, batches):
@@ -102,13 +104,13 @@ def test_a_batch_encodes_its_sentences():
     vocabulary, batch = make_batch(SENTENCES, [1, 0])
     assert vocabulary.words.symbols[3:] == ["dog", "the"]  # "barks" is too rare
     the, dog = vocabulary.words.get("the"), vocabulary.words.get("dog")
-    assert batch.word.tolist() == [[ROOT, the, dog, 0], [ROOT, the, dog, UNKNOWN]]
-    assert batch.lengths.tolist() == [3, 4]
-    assert batch.targets["head"].tolist() == [[IGNORED, 2, 0, IGNORED], [IGNORED, 2, 3, 0]]
+    assert batch["word"].tolist() == [[ROOT, the, dog, 0], [ROOT, the, dog, UNKNOWN]]
+    assert batch["lengths"].tolist() == [3, 4]
+    assert batch["target.head"].tolist() == [[IGNORED, 2, 0, IGNORED], [IGNORED, 2, 3, 0]]
     deprels = vocabulary.columns["deprel"].symbols
-    labels = [[deprels[i] for i in row if i != IGNORED] for row in batch.targets["deprel"].tolist()]
+    labels = [[deprels[i] for i in row if i != IGNORED] for row in batch["target.deprel"].tolist()]
     assert labels == [["det", "root"], ["det", "nsubj", "root"]]
-    tags = [[vocabulary.tags.symbols[i] for i in row] for row in batch.tag.tolist()]
+    tags = [[vocabulary.tags.symbols[i] for i in row] for row in batch["tag"].tolist()]
     assert tags == [["<root>", "DET", "NOUN", "<pad>"], ["<root>", "DET", "NOUN", "VERB"]]
 
 
@@ -117,15 +119,15 @@ def test_characters_of_a_batch_belong_to_its_forms():
     sentences = [*SENTENCES, new_sentence(["a", long_form, "a"])]
     vocabulary, batch = make_batch(sentences, [0, 1, 2])
     end_before = 0
-    for end, width in batch.form_groups:
-        assert (batch.form_sizes[end_before:end] <= width).all()
+    for end, width in batch.host["form_groups"]:
+        assert (batch["form_sizes"][end_before:end] <= width).all()
         end_before = end
-    assert end_before == len(batch.characters)
+    assert end_before == len(batch["characters"])
     symbols = vocabulary.characters.symbols
     for row, sentence in enumerate(sentences):
         for position, form in enumerate(sentence.form, start=1):
-            number = batch.form[row, position]
-            size = int(batch.form_sizes[number])
-            decoded = "".join(symbols[i] for i in batch.characters[number, :size].tolist())
+            number = batch["form"][row, position]
+            size = int(batch["form_sizes"][number])
+            decoded = "".join(symbols[i] for i in batch["characters"][number, :size].tolist())
             half = LONGEST_WORD // 2
             assert decoded == (form if len(form) <= LONGEST_WORD else form[:half] + form[-half:])

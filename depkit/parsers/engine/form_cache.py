@@ -6,7 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from depkit.parsers.inputs.batches import FORM_MULTIPLE, Dataset, group_forms, send
+from depkit.parsers.engine.device import send
+from depkit.parsers.engine.transfer import send_arrays
+from depkit.parsers.inputs.batching import FORM_MULTIPLE, group_forms
+from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.inputs.layer import InputLayer
 
 MAX_FORMS = 50_000  # the cache is emptied when it has more distinct words
@@ -22,31 +25,32 @@ class FormCache:
         self.table: Tensor | None = None
 
     @torch.inference_mode()
-    def vectors(self, data: Dataset) -> Tensor:
+    def vectors(self, data: Dataset, device: torch.device) -> Tensor:
         """Look up or compute the vectors of a dataset's distinct forms, [forms, size]."""
         if len(self.rows) > MAX_FORMS:
             self.rows, self.table = {}, None
         new = [i for i, form in enumerate(data.forms) if form not in self.rows]
         parts = [] if self.table is None else [self.table]
         if new:
-            grouped, new_rows, groups = group_forms(
-                np.array(new, dtype=np.int64), data.host_form_sizes
+            forms, new_rows, groups = group_forms(
+                np.array(new, dtype=np.int64), data.form_arrays["form_sizes"]
             )
-            forms = send(torch.as_tensor(grouped), data.characters.device)
+            arrays = {name: array[forms] for name, array in data.form_arrays.items()}
+            tensors = send_arrays(arrays | {"rows": new_rows}, device)
+            rows = tensors.pop("rows")
             encoded = [
-                self.inputs.encode_characters(
-                    data.characters[forms[start:end]],
-                    data.form_sizes[forms[start:end]],
+                self.inputs.encode_forms(
+                    {name: tensor[start:end] for name, tensor in tensors.items()},
                     [(end - start, width)],
                 )
                 for start, end, width in _split_groups(groups)
             ]
-            parts.append(torch.cat(encoded)[send(torch.as_tensor(new_rows), encoded[0].device)])
+            parts.append(torch.cat(encoded)[rows])
         for i in new:
             self.rows[data.forms[i]] = len(self.rows)
         self.table = torch.cat(parts)
-        rows = [self.rows[form] for form in data.forms]
-        return self.table[send(torch.as_tensor(rows), self.table.device)]
+        wanted = np.array([self.rows[form] for form in data.forms], dtype=np.int64)
+        return self.table[send(torch.from_numpy(wanted), self.table.device)]
 
 
 def _split_groups(groups: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
