@@ -65,30 +65,7 @@ def distill_command(
     quiet: options.Quiet = False,
     verbose: options.TrainVerbose = False,
 ) -> None:
-    """Train a small parser, the student, on the output of a larger one, the teacher.
-
-    First the teacher parses the treebank and the text. For each word, its output is the most
-    probable heads, relations and tags with their probabilities. Then the student is trained to
-    predict these probabilities, and the gold annotation of the treebank as well. Each epoch goes
-    through the whole treebank and through the next part of the text, which has as many words as the
-    treebank; only this part is in memory. Sentences of one word, sentences of more than 150 words
-    and repeated sentences of the text are left out.
-
-    During the training, the output directory always contains the model of the best epoch so far.
-    Its folder text/ contains the text with the trees of the teacher, in CoNLL-U. --resume continues
-    a run even if it was interrupted while the teacher was parsing. The time of --max-time begins
-    when the teacher has finished parsing. If the teacher has no tokenizer, the time for training
-    one counts as well.
-
-    Two settings exist only for this command. With --set distillation.text=2, each epoch has two
-    words of text for each word of the treebank. With --set distillation.weight=0.7, the teacher's
-    output has 70% of the weight in the training on the treebank, and the gold annotation 30%.
-
-    Example: depkit distill teacher.model news.txt --train train.conllu --dev dev.conllu -o small
-
-    Example: depkit distill seed-1 news.txt --teacher seed-2 --teacher seed-3 --train train.conllu
-    --dev dev.conllu -o small
-    """
+    """Train a small parser, the student, on the output of a larger one, the teacher."""
     files = text or []
     if any(os.path.exists(file) and not os.path.isfile(file) for file in files) or "-" in files:
         raise typer.BadParameter(

@@ -88,31 +88,7 @@ def ensemble_command(
         bool, options.verbose_flag("Print the number of members and the devices on stderr.")
     ] = False,
 ) -> None:
-    """Train an ensemble: several parsers whose predictions are combined.
-
-    The training sentences are divided into folds at random, and each member of the ensemble is
-    trained on all folds but one. All members share the vocabulary and the tokenizer of the whole
-    training treebank. The recipes take turns: with two recipes and six folds, each recipe has
-    three members.
-
-    If the training is interrupted, run the same command again: it continues where it was
-    interrupted and keeps the finished members, even if you give other recipes. With --reuse,
-    finished members are copied from other ensembles.
-
-    The output directory can be used like the directory of any other model. Each member is a model
-    in a directory inside it, such as fold-1-selfatt. The last two examples parse a file with one
-    member after the other, and compare the members with depkit analyze --agreement.
-
-    Example: depkit ensemble train.conllu --dev dev.conllu -o en.ensemble --folds 6 --recipes
-    selfatt,bilstm
-
-    Example: depkit parse dev.conllu --model en.ensemble --prob -o parsed.conllu
-
-    Example: for member in en.ensemble/fold-*; do depkit parse dev.conllu --model $member -o
-    $(basename $member).conllu; done
-
-    Example: depkit analyze dev.conllu fold-*.conllu --agreement --by distance
-    """
+    """Train an ensemble: several parsers whose predictions are combined."""
     directory = Path(output)
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{output} is a file; name a directory")

@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from importlib import import_module
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
@@ -46,6 +47,7 @@ _TORCHRUN_SIGNAL = (
 )
 _MAX_MESSAGE = 2000  # characters; a message may quote a file
 
+DESCRIPTIONS = Path(__file__).parent / "descriptions"
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
@@ -53,8 +55,10 @@ def subcommand(name: str) -> Any:
     """Import the module of a subcommand and return its Click command."""
     module = {"eval": "evaluate"}.get(name, name)
     function = getattr(import_module(f"depkit.cli.{module}"), f"{module}_command")
+    description = DESCRIPTIONS / f"{name}.txt"  # what the long help says after the docstring
+    texts = [function.__doc__ or "", description.read_text("utf-8") if description.exists() else ""]
     # The lines of a paragraph are joined because Rich would keep the line breaks.
-    paragraphs = [" ".join(text.split()) for text in (function.__doc__ or "").split("\n\n")]
+    paragraphs = [" ".join(text.split()) for text in "\n\n".join(texts).strip().split("\n\n")]
     single_command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single_command.command(name, cls=Command, help="\n\n".join(paragraphs))(function)
     return typer.main.get_command(single_command)

@@ -144,30 +144,7 @@ def tag_command(
         ),
     ] = False,
 ) -> None:
-    """Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA.
-
-    The columns that the model predicts are replaced, or filled in with --tags missing; the trees
-    are kept. Text is read, and output written, as by depkit parse. A tagger, which is smaller than
-    a parser, is trained by depkit train --recipe tagger.
-
-    --folds is for training a parser that reads tags (set by inputs.tag, or by a recipe such as
-    li2019-selfatt). Such a parser should learn from tags that are as imperfect as those it will
-    read later. Therefore the training file is divided into folds, and each fold is tagged by a
-    tagger that is trained on the other folds (jack-knifing).
-
-    The examples train such a parser: the first jack-knifes the training file, the second trains a
-    tagger on the whole training file, the third tags the development file with this tagger, and the
-    last trains the parser.
-
-    Example: depkit tag train.conllu --folds 10 --work taggers -o train.tagged.conllu
-
-    Example: depkit train train.conllu --dev dev.conllu --recipe tagger -o tagger.model
-
-    Example: depkit tag dev.conllu --model tagger.model -o dev.tagged.conllu
-
-    Example: depkit train train.tagged.conllu --dev dev.tagged.conllu --recipe li2019-selfatt -o
-    parser.model
-    """
+    """Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA."""
     sources = files or ["-"]
     if folds:
         _refuse(context, _EXCLUDE_FOLDS, "it cannot be combined with --folds")
