@@ -94,8 +94,8 @@ if TYPE_CHECKING:
     from depkit.parsers.inputs.transformer import TransformerError
     from depkit.parsers.model_directory import ModelError, load
     from depkit.parsers.settings import ConfigError
-    from depkit.score.attachment import evaluate
     from depkit.score.evaluation import Evaluation
+    from depkit.score.evaluators import evaluate
     from depkit.score.report import analyze
     from depkit.training.loop import TrainingError
     from depkit.training.origin import ResumeError
@@ -120,7 +120,7 @@ _MODULES = {
     "TransformerError": "depkit.parsers.inputs.transformer",
     "Word": "depkit.corpus.word",
     "analyze": "depkit.score.report",
-    "evaluate": "depkit.score.attachment",
+    "evaluate": "depkit.score.evaluators",
     "load": "depkit.parsers.model_directory",
     "read": "depkit.corpus.io",
     "show": "depkit.drawing.trees.terminal",

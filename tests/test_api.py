@@ -136,5 +136,5 @@ def test_bracketed_files_are_scored_by_constituents(tmp_path):
     assert "evalb:nk" in depkit.evaluate(TREES, pred, evalb="nk").signature
     rows = depkit.analyze(TREES, pred)
     assert {row["bin"] for row in rows} >= {"NP", "X"} and rows[0]["metric"] == "LF1"
-    with pytest.raises(ValueError, match="leave punct and subtypes out"):
+    with pytest.raises(ValueError, match="punct: the parameters of EVALB say which words count"):
         depkit.evaluate(TREES, pred, punct="ptb")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from depkit.cli.comparison_tables import shorten_system_names
+from depkit.cli.output import print_output
 from depkit.cli.tables import Table, best_systems, render_table
 from depkit.score.analysis import Analysis
 from depkit.score.report import Options, total_rows
@@ -13,27 +14,25 @@ from depkit.score.significance import describe_test
 from depkit.score.table import csv_table, flatten_record, format_p_value, format_percent
 
 Record = dict[str, Any]
+RecordsAndTables = tuple[list[Record], list[Table]]  # the records of tables, for JSON and CSV
 _MAX_TEXT = 80  # characters of a sentence in a table
 
 
-def data_text(
-    records_of_tables: list[list[Record]], layout: str, signature: str, tables: list[Table]
-) -> str:
-    """Return the rows of all tables as JSON or CSV, with the signature in each row."""
-    records = [row | {"signature": signature} for records in records_of_tables for row in records]
+def print_tables(pairs: Sequence[RecordsAndTables], layout: str, signature: str) -> None:
+    """Print all tables and the signature; in JSON and CSV, it is in each row."""
+    tables = [table for _, tables in pairs for table in tables]
+    if layout not in ("json", "csv"):
+        note = "\n".join(filter(None, [tables[-1].note, signature]))
+        tables[-1] = replace(tables[-1], note=note)
+        print_output("\n\n".join(render_table(x, layout) for x in tables), colours=True)
+        return
+    records = [row | {"signature": signature} for records, _ in pairs for row in records]
     if layout == "json":
-        return json.dumps(records, indent=2)
+        print_output(json.dumps(records, indent=2))
+        return
     cells = [flatten_record(record) for record in records]
     header = list(cells[0]) if cells else list(tables[0].columns)
-    return csv_table(header, [[str(value) for value in row.values()] for row in cells])
-
-
-def tables_text(tables: list[Table], layout: str, signature: str) -> str:
-    """Return the text of the tables, one below the other, and of the signature."""
-    notes = [table.note for table in tables]
-    notes[-1] = "\n".join(filter(None, [notes[-1], signature]))
-    with_notes = (replace(table, note=note) for table, note in zip(tables, notes, strict=True))
-    return "\n\n".join(render_table(table, layout) for table in with_notes)
+    print_output(csv_table(header, [[str(value) for value in row.values()] for row in cells]))
 
 
 def bins_table(analysis: Analysis, records: list[Record], settings: Options) -> Table:

@@ -5,7 +5,11 @@ import sys
 from collections import defaultdict
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+
+from depkit.cli.usage import name_options
+from depkit.files.errors import ArgumentError
 
 # The sections of a long help; an option names its section as `rich_help_panel`.
 DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
@@ -14,6 +18,11 @@ DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
 _MAX_WITHOUT_SECTIONS = 17  # a help with at most this many parameters has no sections
 _MIN_PANEL_WIDTH = 80  # columns of a terminal; on narrower terminals, no panels are drawn
 _METAVARS = {bool: "", int: "N", float: "X"}  # instead of Typer's <bool>, <int range>, <float>
+
+
+def option(panel: str, *names: str, **settings: Any) -> Any:
+    """Return an option in a section of the help; its help may stand in descriptions/."""
+    return typer.Option(*names, rich_help_panel=panel, **settings)
 
 
 class _HelpLayout:
@@ -43,6 +52,17 @@ class _HelpLayout:
 
 class Command(_HelpLayout, TyperCommand):
     """A subcommand."""
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command; an error in an argument of the library names the option instead."""
+        try:
+            return super().invoke(context)
+        except ArgumentError as error:
+            options = {parameter.name: parameter.opts[0] for parameter in self.params}
+            names = (options.get(name, name) for name in error.argument.split(", "))
+            hint = ", ".join(names)
+            message = name_options(error.message)
+            raise typer.BadParameter(message, ctx=context, param_hint=hint) from None
 
     def collect_usage_pieces(self, context: Any) -> list[str]:
         """Return the parts of the usage line, without Typer's braces around arguments."""

@@ -55,13 +55,34 @@ def subcommand(name: str) -> Any:
     """Import the module of a subcommand and return its Click command."""
     module = {"eval": "evaluate"}.get(name, name)
     function = getattr(import_module(f"depkit.cli.{module}"), f"{module}_command")
-    description = DESCRIPTIONS / f"{name}.txt"  # what the long help says after the docstring
-    texts = [function.__doc__ or "", description.read_text("utf-8") if description.exists() else ""]
-    # The lines of a paragraph are joined because Rich would keep the line breaks.
-    paragraphs = [" ".join(text.split()) for text in "\n\n".join(texts).strip().split("\n\n")]
+    paragraphs, option_help = read_description(name, function.__doc__ or "")
     single_command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single_command.command(name, cls=Command, help="\n\n".join(paragraphs))(function)
-    return typer.main.get_command(single_command)
+    command: Any = typer.main.get_command(single_command)
+    for parameter in command.params:
+        is_argument = parameter.param_type_name == "argument"
+        key = parameter.metavar if is_argument else max(parameter.opts, key=len)
+        parameter.help = option_help.get(key, parameter.help)
+    return command
+
+
+def read_description(name: str, docstring: str) -> tuple[list[str], dict[str, str]]:
+    """Return the paragraphs of a subcommand's long help, and the help of arguments and options.
+
+    They begin with the docstring; the rest stands in descriptions/. There, a paragraph of indented
+    lines below the name of an option, or of an argument, is its help.
+    """
+    path = DESCRIPTIONS / f"{name}.txt"
+    text = f"{docstring}\n\n{path.read_text('utf-8') if path.exists() else ''}"
+    paragraphs, option_help = [], {}
+    for paragraph in text.strip().split("\n\n"):
+        first, _, rest = paragraph.partition("\n")
+        # Lines are joined because Rich would keep the line breaks.
+        if rest.startswith("    ") and " " not in first:
+            option_help[first] = " ".join(rest.split())
+        else:
+            paragraphs.append(" ".join(paragraph.split()))
+    return paragraphs, option_help
 
 
 class Subcommands(Group):

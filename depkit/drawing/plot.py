@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depkit.files.errors import ArgumentError
 from depkit.files.isolation import hide_local_files
 from depkit.files.streams import open_output
 from depkit.score.analysis import Analysis
@@ -107,16 +108,17 @@ def _choices(analysis: Analysis | Reliability) -> tuple[tuple[str, str], ...]:
 
 
 def check_plot_path(path: str) -> str:
-    """Return the suffix; raise ValueError if it is not in FORMATS or matplotlib is missing."""
+    """Return the suffix; raise ArgumentError if it is not in FORMATS or matplotlib is missing."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in FORMATS:
-        raise ValueError(f"--plot draws {', '.join(FORMATS)}, not {suffix or 'no suffix'}: {path}")
+        message = f"`plot` draws {', '.join(FORMATS)}, not {suffix or 'no suffix'}: {path}"
+        raise ArgumentError("plot", message)
     import_matplotlib()
     return suffix
 
 
 def import_matplotlib() -> Any:
-    """Return the module matplotlib; raise ValueError if it is not installed.
+    """Return the module matplotlib; raise ArgumentError if it is not installed.
 
     Versions before 3.11 evaluate expressions of a file matplotlibrc.
     """
@@ -124,7 +126,8 @@ def import_matplotlib() -> Any:
         with hide_local_files():
             import matplotlib
     except ModuleNotFoundError:
-        raise ValueError("drawing needs matplotlib: pip install 'depkit[plot]'") from None
+        message = "drawing needs matplotlib: pip install 'depkit[plot]'"
+        raise ArgumentError("plot", message) from None
     return matplotlib
 
 

@@ -25,3 +25,19 @@ class FormatError(ValueError):
 
 class DataError(ValueError):
     """A treebank cannot be used for training or evaluation."""
+
+
+class ArgumentError(ValueError):
+    """An argument has a value that it cannot have; the command line names its option instead.
+
+    argument: its name, or several names separated by commas; message: what is wrong, in which other
+    arguments are written `name`.
+    """
+
+    def __init__(self, argument: str, message: str) -> None:
+        super().__init__(argument, message)
+        self.argument = argument
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.argument}: {self.message}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from depkit.score.analysis import Data
+from depkit.score.attachment import Data
 from depkit.score.groupings import Groups
 
 METRICS = ("UAS", "LAS")

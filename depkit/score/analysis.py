@@ -1,21 +1,15 @@
 """Scores of the words and arcs in each bin of a grouping, for one system or several."""
 
-import os
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from depkit.corpus.io import PathLike, read
-from depkit.corpus.pairing import make_source
-from depkit.corpus.sentence import Sentence
-from depkit.files.errors import FormatError
-from depkit.score.attachment import ARCS, TAGS, correct_words, make_evaluation, scored_words
+from depkit.files.errors import ArgumentError, FormatError
+from depkit.score.attachment import ARCS, TAGS, Data
 from depkit.score.bins import EACH, parse_bins
-from depkit.score.evaluation import Evaluation, format_signature
 from depkit.score.groupings import (
     GROUPINGS,
     NEEDS_TRAIN,
@@ -25,9 +19,7 @@ from depkit.score.groupings import (
     get_grouping,
     group_words,
 )
-from depkit.score.punctuation import parse_policy
-from depkit.score.systems import PREDICTED, make_system
-from depkit.score.words import Comparison, read_comparison
+from depkit.score.words import Comparison
 
 # The counts of a bin: gold words, predicted words, correct words among the gold ones and correct
 # words among the predicted ones. The last two may differ: grouped by depth, for example, a word
@@ -54,14 +46,19 @@ class View:
     metrics: tuple[str, ...] = METRICS
 
     def check(self) -> None:
-        """Raise ValueError for groupings, bins and metrics that do not exist or do not fit."""
+        """Raise ArgumentError for groupings, bins and metrics that do not exist or do not fit."""
+        if self.metric not in self.metrics:
+            message = f"there is no metric '{self.metric}'; choose from {', '.join(self.metrics)}"
+            raise ArgumentError("metric", message)
+        try:
+            self._check_groupings()
+        except ValueError as error:
+            raise ArgumentError("by, bins", str(error)) from None
+
+    def _check_groupings(self) -> None:
         for name in self.by:
             if get_grouping(name, self.groupings) and self.by.count(name) > 1:
                 raise ValueError(f"grouping '{name}' is named twice")
-        if self.metric not in self.metrics:
-            raise ValueError(
-                f"there is no metric '{self.metric}'; there are {', '.join(self.metrics)}"
-            )
         numeric = [name for name in self.by if self.groupings[name].compute_values]
         if len(self.bins) > len(numeric):
             raise ValueError(
@@ -70,6 +67,17 @@ class View:
         for bins in self.bins:
             if bins is not None and bins != EACH:
                 parse_bins(bins)
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that the groupings read."""
+        return {column for name in self.by for column in self.groupings[name].columns}
+
+    def require_no_training_file(self) -> None:
+        """Raise ArgumentError if a grouping needs a training file."""
+        if names := sorted(set(self.by) & set(NEEDS_TRAIN)):
+            message = f"{names[0]} needs a training file; name it with `train` FILE"
+            raise ArgumentError("by", message)
 
     @property
     def bins_by_grouping(self) -> list[str | None]:
@@ -100,113 +108,6 @@ PRESETS = {
         View(("distance",), ("1,2,3-6,7-",), "bin"),
     ),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """The gold words and the systems' words of an analysis, and which of them are correct.
-
-    words: the words of all files; scored: [word] bool, whether the word is not left out as
-    punctuation; correct: for each system and metric, [word] bool; evaluations: each system's
-    scores over all words; choices: the settings to name in the signature.
-    """
-
-    words: Comparison
-    scored: np.ndarray
-    correct: list[dict[str, np.ndarray]]
-    evaluations: list[Evaluation]
-    choices: tuple[tuple[str, str], ...]
-
-    def words_to_count(self, metric: str) -> np.ndarray:
-        """Return the words that a metric counts: [word] bool; tags are counted for all words."""
-        return np.ones(self.words.size, bool) if metric in TAGS else self.scored
-
-    def require_column(self, column: str) -> None:
-        """Raise FormatError if the gold file has nothing but `_` in a column."""
-        if self.words.is_blank(self.words.gold, column):
-            message = (
-                f"{column.upper()} is _ throughout, so the words cannot be analyzed by this column"
-            )
-            raise FormatError(self.words.gold.name or "gold", 0, "", message)
-
-    def select(self, systems: Sequence[int]) -> "Data":
-        """Return the data of some systems only, which are given by their indices."""
-        return replace(
-            self,
-            words=replace(self.words, systems=[self.words.systems[i] for i in systems]),
-            correct=[self.correct[i] for i in systems],
-            evaluations=[self.evaluations[i] for i in systems],
-        )
-
-    def signature(self, *more: tuple[str, str]) -> str:
-        """Return the settings behind the numbers, as `Evaluation.signature`, with further ones."""
-        sizes = (len(self.words.lengths), self.words.size, int(self.scored.sum()))
-        counts = zip(("sentences", "words", "scored"), map(str, sizes), strict=True)
-        return format_signature((*self.choices, *more, *counts))
-
-
-def read_data(
-    gold: PathLike | Sentence | Iterable[Sentence],
-    preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
-    columns: Iterable[str] = (),
-    punct: str = "keep",
-    subtypes: str = "keep",
-    encoding: str = "utf-8",
-    train: PathLike | None = None,
-    probabilities: bool | None = False,
-    predicted: bool = False,
-) -> Data:
-    """Read a gold file and the files of systems, which must have the same words.
-
-    Args:
-        gold: A path or sentences, as for `attachment.evaluate`.
-        preds: For each system, a path or sentences.
-        columns: The columns that the groupings read.
-        punct: The punctuation policy.
-        subtypes: "keep", or "drop" to cut relations at their first `:`.
-        encoding: The encoding of all files.
-        train: A training file, whose forms are counted for the groupings "frequency" and "oov".
-        probabilities: Whether to read the probabilities of the systems' heads and labels; None for
-            the files whose first sentence has them.
-        predicted: As for `attachment.evaluate`.
-
-    Raises:
-        FormatError: As `attachment.evaluate`; or the training file has no sentences, or
-            probabilities are missing.
-        ValueError: `punct` or `subtypes` is unknown.
-        OSError: A file cannot be read.
-    """
-    punctuation = parse_policy(punct)
-    columns = {"deprel", "lemma", "upos", "xpos", "feats", punctuation.column, *columns}
-    systems = [make_system(pred, encoding, predicted) for pred in preds]
-    words = read_comparison(
-        make_source(gold, encoding),
-        systems,
-        columns,
-        subtypes,
-        locations=True,
-        probabilities=probabilities,
-    )
-    if train is not None:
-        frequencies = Counter(
-            form for sentence in read(train, encoding=encoding) for form in sentence.form
-        )
-        if not frequencies:
-            raise FormatError(os.fspath(train), 0, "", "there are no sentences to count words in")
-        words = replace(words, train_frequencies=frequencies)
-    choices = [("punct", punctuation.name), ("subtypes", subtypes)]
-    choices += PREDICTED * predicted
-    choices += [("train", os.fspath(train))] if train is not None else []
-    scored = scored_words(words, punctuation)
-    correct = [correct_words(words, system) for system in words.systems]
-    evaluations = [
-        replace(
-            make_evaluation(words, system, scored, is_correct, tuple(choices)),
-            warnings=source.warnings(predicted),
-        )
-        for source, system, is_correct in zip(systems, words.systems, correct, strict=True)
-    ]
-    return Data(words, scored, correct, evaluations, tuple(choices))
 
 
 class Entries(NamedTuple):
@@ -242,6 +143,7 @@ class Analysis:
     view: View
     systems: Sequence[str]
     num_sentences: int
+    _: KW_ONLY
     choices: tuple[tuple[str, str], ...]
     labels: Sequence[str]
     gold: Sequence[Entries]
@@ -284,16 +186,15 @@ class Analysis:
 def analyze_view(data: Data, view: View) -> Analysis:
     """Group gold and predicted words and count them.
 
-    Raises ValueError as `View.check`, and if a grouping needs a training file and none was read.
+    Raises ArgumentError as `View.check`, and if a grouping needs a training file and none was read.
     Raises FormatError if a column that the view needs has nothing but `_`.
     """
     view.check()
     words = data.words
     scored = data.words_to_count(view.metric)
-    if set(NEEDS_TRAIN) & set(view.by) and words.train_frequencies is None:
-        names = "/".join(sorted({*NEEDS_TRAIN} & {*view.by}))
-        raise ValueError(f"grouping '{names}' needs a training file")
-    for column in {column for name in view.by for column in GROUPINGS[name].columns}:
+    if words.train_frequencies is None:
+        view.require_no_training_file()
+    for column in view.columns:
         if column != "form":
             data.require_column(column)
     for system in words.systems:
@@ -327,12 +228,12 @@ def analyze_view(data: Data, view: View) -> Analysis:
         view,
         [system.name for system in words.systems],
         len(words.lengths),
-        data.choices,
-        list(gold.labels),
-        [pair[0] for pair in entries],
-        [pair[1] for pair in entries],
-        any(GROUPINGS[name].groups_arcs for name in view.by),
-        len(gold.word_index) <= words.size,
+        choices=data.choices,
+        labels=list(gold.labels),
+        gold=[pair[0] for pair in entries],
+        predicted=[pair[1] for pair in entries],
+        groups_arcs=any(GROUPINGS[name].groups_arcs for name in view.by),
+        is_single_valued=len(gold.word_index) <= words.size,
     )
 
 

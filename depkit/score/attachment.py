@@ -6,39 +6,23 @@ that are completely correct, RA is the root accuracy; all three are from Yamada 
 (2003). CLAS is from Zeman et al. (2018).
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from depkit.corpus.io import PathLike, bracketed_paths
+from depkit.corpus.io import PathLike, read
 from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_universal
 from depkit.files.errors import FormatError
 from depkit.score import structure
-from depkit.score.evaluation import Evaluation, Metric
+from depkit.score.evaluation import Evaluation, Metric, format_signature
 from depkit.score.punctuation import Policy, parse_policy
 from depkit.score.systems import PREDICTED, make_system
 from depkit.score.words import Comparison, Words, read_comparison
-
-# The counts of a sentence. Scored words are those that are not left out as punctuation.
-COUNTS = (
-    "sentences",  # 1
-    "words",
-    "scored",  # scored words
-    "heads", "labels", "both",  # scored words with the correct head, relation, head and relation
-    # Whether all scored words have the correct head, or the correct head and relation; 1 if no
-    # word is scored, as in eval09.pl.
-    "complete_heads", "complete_both",
-    "roots",  # whether the same scored words are roots in both trees
-    # Scored words that are content words by their gold relation; by their predicted relation; by
-    # their gold relation, with the correct head and relation.
-    "content_gold", "content_predicted", "content_both",
-    "upos", "xpos", "feats", "lemmas",  # words with the correct value
-    "headless",  # words without a head in the predicted tree
-    "cyclic", "many_roots",  # whether the predicted tree has a cycle, or several roots
-)  # fmt: skip
 
 METRICS = {
     "UAS": Metric("heads", "scored", "scored"),
@@ -48,86 +32,199 @@ METRICS = {
     "LEM": Metric("complete_both", "sentences", "sentences"),
     "RA": Metric("roots", "sentences", "sentences"),
     "CLAS": Metric("content_both", "content_gold", "content_predicted"),
-    "UPOS": Metric("upos", "words", "words"),
-    "XPOS": Metric("xpos", "words", "words"),
-    "FEATS": Metric("feats", "words", "words"),
-    "Lemmas": Metric("lemmas", "words", "words"),
+    "UPOS": Metric("upos", "words", "words", hidden_if_perfect=True),
+    "XPOS": Metric("xpos", "words", "words", hidden_if_perfect=True),
+    "FEATS": Metric("feats", "words", "words", hidden_if_perfect=True),
+    "Lemmas": Metric("lemmas", "words", "words", hidden_if_perfect=True),
 }
 TAGS = {"UPOS": "upos", "XPOS": "xpos", "FEATS": "feats", "Lemmas": "lemma"}  # metric: column
 ARCS = ("UAS", "LAS", "LA")  # the metrics of single words that leave out punctuation
 
 
-def evaluate(
+@dataclass(frozen=True, eq=False)
+class ScoredSystem:
+    """The words of a system beside the gold words.
+
+    scored: [word] bool, the gold words that are not left out as punctuation; correct: for each
+    metric of single words, [word] bool, see `correct_words`.
+    """
+
+    words: Comparison
+    predicted: Words
+    scored: np.ndarray
+    correct: dict[str, np.ndarray]
+
+    def count(self, mask: np.ndarray) -> np.ndarray:
+        """Count the words of each sentence in a mask: [word] bool -> [sentence] int64."""
+        return self.words.sum_by_sentence(mask)
+
+    def count_correct(self, metric: str) -> np.ndarray:
+        """Count the scored words that are correct."""
+        return self.count(self.scored & self.correct[metric])
+
+    def is_content(self, words: Words) -> np.ndarray:
+        """Return which scored words are content words by their relation: [word] bool."""
+        return self.scored & self.words.map_values(words, "deprel", is_content)
+
+    def has_all(self, metric: str) -> np.ndarray:
+        """Return in which sentences all scored words are correct; as in eval09.pl, also if none."""
+        return self.count_correct(metric) == self.count(self.scored)
+
+    def has_roots(self) -> np.ndarray:
+        """Return in which sentences the same scored words are roots in both trees."""
+        differs = (self.words.gold.head == 0) != (self.predicted.head == 0)
+        return self.count(self.scored & differs) == 0
+
+    def has_cycle(self) -> np.ndarray:
+        """Return in which sentences the predicted tree has a cycle."""
+        return self.count(structure.reaches_cycle(self.predicted.head, self.words.starts)) > 0
+
+
+# The counts of a sentence: for each, how [sentence] numbers are computed for all sentences.
+_COUNTS: dict[str, Callable[[ScoredSystem], np.ndarray]] = {
+    "sentences": lambda x: np.ones(len(x.words.lengths), bool),
+    "words": lambda x: x.words.lengths,
+    "scored": lambda x: x.count(x.scored),
+    "heads": lambda x: x.count_correct("UAS"),
+    "labels": lambda x: x.count_correct("LA"),
+    "both": lambda x: x.count_correct("LAS"),
+    "complete_heads": lambda x: x.has_all("UAS"),
+    "complete_both": lambda x: x.has_all("LAS"),
+    "roots": ScoredSystem.has_roots,
+    "content_gold": lambda x: x.count(x.is_content(x.words.gold)),
+    "content_predicted": lambda x: x.count(x.is_content(x.predicted)),
+    "content_both": lambda x: x.count(x.is_content(x.words.gold) & x.correct["LAS"]),
+    "upos": lambda x: x.count(x.correct["UPOS"]),
+    "xpos": lambda x: x.count(x.correct["XPOS"]),
+    "feats": lambda x: x.count(x.correct["FEATS"]),
+    "lemmas": lambda x: x.count(x.correct["Lemmas"]),
+    "headless": lambda x: x.count(x.predicted.head == -1),
+    "cyclic": ScoredSystem.has_cycle,
+    "many_roots": lambda x: x.count(x.predicted.head == 0) > 1,
+}
+COUNTS = tuple(_COUNTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The gold words and the systems' words of a comparison, and which of them are correct.
+
+    words: the words of all files; scored: [word] bool, whether the word is not left out as
+    punctuation; correct: for each system and metric of single words, [word] bool; evaluations: each
+    system's scores over all words; choices: the settings to name in the signature.
+    """
+
+    words: Comparison
+    scored: np.ndarray
+    correct: list[dict[str, np.ndarray]]
+    evaluations: list[Evaluation]
+    choices: tuple[tuple[str, str], ...]
+
+    @property
+    def gold_name(self) -> str:
+        """The name of the gold file, "" for sentences in memory."""
+        return self.words.gold.name
+
+    def words_to_count(self, metric: str) -> np.ndarray:
+        """Return the words that a metric counts: [word] bool; tags are counted for all words."""
+        return np.ones(self.words.size, bool) if metric in TAGS else self.scored
+
+    def require_column(self, column: str) -> None:
+        """Raise FormatError if the gold file has nothing but `_` in a column."""
+        if self.words.is_blank(self.words.gold, column):
+            message = (
+                f"{column.upper()} is _ throughout, so the words cannot be analyzed by this column"
+            )
+            raise FormatError(self.words.gold.name or "gold", 0, "", message)
+
+    def select(self, systems: Sequence[int]) -> "Data":
+        """Return the data of some systems only, which are given by their indices."""
+        return replace(
+            self,
+            words=replace(self.words, systems=[self.words.systems[i] for i in systems]),
+            correct=[self.correct[i] for i in systems],
+            evaluations=[self.evaluations[i] for i in systems],
+        )
+
+    def signature(self, *more: tuple[str, str]) -> str:
+        """Return the settings behind the numbers, as `Evaluation.signature`, with further ones."""
+        sizes = (len(self.words.lengths), self.words.size, int(self.scored.sum()))
+        counts = zip(("sentences", "words", "scored"), map(str, sizes), strict=True)
+        return format_signature((*self.choices, *more, *counts))
+
+
+def read_data(
     gold: PathLike | Sentence | Iterable[Sentence],
-    pred: PathLike | Sentence | Iterable[Sentence],
+    preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
+    columns: Iterable[str] = (),
+    *,
     punct: str = "keep",
     subtypes: str = "keep",
     encoding: str = "utf-8",
-    evalb: str = "collins",
+    train: PathLike | None = None,
+    probabilities: bool | None = False,
     predicted: bool = False,
-) -> Evaluation:
-    """Score one system's trees against the gold trees over the same words.
-
-    Files of bracketed trees are scored as by EVALB; see `evalb.evaluate_trees`. A predicted word
-    without a head counts as wrong.
+    locations: bool = True,
+) -> Data:
+    """Read a gold file, once, and the files of systems, which must have the same words.
 
     Args:
-        gold: A path (`-` is standard input, .gz and .xz are decompressed) or sentences.
-        pred: A path or sentences, possibly in another format than the gold file.
-        punct: The punctuation policy of `score.punctuation`, which reads the gold words only.
+        gold: A path or sentences.
+        preds: For each system, a path or sentences.
+        columns: The columns to read beside those of the metrics.
+        punct: The punctuation policy.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
-        encoding: The encoding of the files.
-        evalb: For bracketed trees, the parameters of EVALB: a name or a parameter file.
-        predicted: Whether to score the automatic columns of a system in CoNLL-09, such as PHEAD and
-            PDEPREL, instead of HEAD and DEPREL.
+        encoding: The encoding of all files.
+        train: A training file, whose forms are counted for the groupings "frequency" and "oov".
+        probabilities: Whether to read the probabilities of the systems' heads and labels; None for
+            the files whose first sentence has them.
+        predicted: As for `evaluators.evaluate`.
+        locations: Whether to store where each sentence begins.
 
     Raises:
         FormatError: The words differ, a gold word has no head, the column of the policy has
-            nothing but `_`, or no word is scored.
-        ValueError: `punct`, `subtypes` or `evalb` is unknown, or bracketed trees are scored with
-            the former two.
+            nothing but `_`, no word is scored, the training file has no sentences, or
+            probabilities are missing.
+        ValueError: `punct` or `subtypes` is unknown.
         OSError: A file cannot be read.
     """
-    if paths := bracketed_paths([gold, pred], encoding):
-        from depkit.score.evalb import evaluate_trees
-        from depkit.score.evalb_parameters import get_parameters
+    punctuation = parse_policy(punct)
+    systems = [make_system(pred, encoding, predicted) for pred in preds]
+    words = read_comparison(
+        make_source(gold, encoding),
+        systems,
+        {"deprel", *TAGS.values(), punctuation.column, *columns},
+        subtypes=subtypes,
+        locations=locations,
+        probabilities=probabilities,
+    )
+    choices = (("punct", punctuation.name), ("subtypes", subtypes), *PREDICTED * predicted)
+    if train is not None:
+        words = replace(words, train_frequencies=_count_forms(train, encoding))
+        choices += (("train", os.fspath(train)),)
+    scored = scored_words(words, punctuation)
+    correct = [correct_words(words, system) for system in words.systems]
+    evaluations = [
+        _evaluate(ScoredSystem(words, system, scored, right), choices, source.warnings(predicted))
+        for source, system, right in zip(systems, words.systems, correct, strict=True)
+    ]
+    return Data(words, scored, correct, evaluations, choices)
 
-        refuse_for_trees(punct, subtypes)
-        return evaluate_trees(paths[0], paths[1:], get_parameters(evalb), encoding)[0]
-    return evaluate_systems(gold, [pred], punct, subtypes, encoding, predicted)[0]
 
-
-def refuse_for_trees(punct: str, subtypes: str) -> None:
-    """Raise ValueError for choices that do not apply to bracketed trees."""
-    if punct != "keep" or subtypes != "keep":
-        raise ValueError("leave punct and subtypes out; EVALB's parameters say what counts")
+def _count_forms(train: PathLike, encoding: str) -> Counter[str]:
+    sentences = read(train, encoding=encoding)
+    if frequencies := Counter(form for sentence in sentences for form in sentence.form):
+        return frequencies
+    raise FormatError(os.fspath(train), 0, "", "there are no sentences to count words in")
 
 
 def evaluate_systems(
     gold: PathLike | Sentence | Iterable[Sentence],
     preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
-    punct: str = "keep",
-    subtypes: str = "keep",
-    encoding: str = "utf-8",
-    predicted: bool = False,
+    **options: str | bool,
 ) -> list[Evaluation]:
-    """Score several systems against a gold file, which is read only once.
-
-    Arguments and errors are those of `evaluate`; the result has an evaluation for each of `preds`.
-    """
-    punctuation = parse_policy(punct)
-    columns = {"deprel", *TAGS.values(), punctuation.column}
-    systems = [make_system(pred, encoding, predicted) for pred in preds]
-    words = read_comparison(make_source(gold, encoding), systems, columns, subtypes)
-    scored = scored_words(words, punctuation)
-    choices = (("punct", punctuation.name), ("subtypes", subtypes), *PREDICTED * predicted)
-    return [
-        replace(
-            make_evaluation(words, system, scored, correct_words(words, system), choices),
-            warnings=source.warnings(predicted),
-        )
-        for source, system in zip(systems, words.systems, strict=True)
-    ]
+    """Score several systems; arguments and errors are those of `read_data`."""
+    return read_data(gold, preds, locations=False, **options).evaluations  # type: ignore[arg-type]
 
 
 def scored_words(words: Comparison, punctuation: Policy) -> np.ndarray:
@@ -152,35 +249,6 @@ def scored_words(words: Comparison, punctuation: Policy) -> np.ndarray:
     return scored
 
 
-def make_evaluation(
-    words: Comparison,
-    system: Words,
-    scored: np.ndarray,
-    correct: dict[str, np.ndarray],
-    choices: tuple[tuple[str, str], ...],
-) -> Evaluation:
-    """Count the correct words of a system.
-
-    Args:
-        words: The words of all files.
-        system: The words of this system.
-        scored: [word] bool, the result of `scored_words`.
-        correct: The result of `correct_words`.
-        choices: The settings to name in the signature.
-    """
-    counts = _count_by_sentence(words, system, scored, correct)
-    return Evaluation(
-        system.name,
-        counts,
-        COUNTS,
-        METRICS,
-        choices,
-        _undefined_metrics(words, system, counts),
-        {name: mask[scored] if name in ARCS else mask for name, mask in correct.items()},
-        _count_by_relation(words, system, scored, correct["LAS"]),
-    )
-
-
 def correct_words(words: Comparison, system: Words) -> dict[str, np.ndarray]:
     """Return for each metric of single words which words the system has correct: [word] bool.
 
@@ -195,39 +263,22 @@ def correct_words(words: Comparison, system: Words) -> dict[str, np.ndarray]:
     return correct
 
 
-def _count_by_sentence(
-    words: Comparison, system: Words, scored: np.ndarray, correct: dict[str, np.ndarray]
-) -> np.ndarray:
-    """Return [sentence, count] int64, columns as in COUNTS."""
-    gold = words.gold
-    content_gold = scored & words.map_values(gold, "deprel", is_content)
-    content_predicted = scored & words.map_values(system, "deprel", is_content)
-    masks = {
-        "words": np.ones(words.size, bool),
-        "scored": scored,
-        "heads": scored & correct["UAS"],
-        "labels": scored & correct["LA"],
-        "both": scored & correct["LAS"],
-        "roots": scored & ((gold.head == 0) != (system.head == 0)),  # differences; see below
-        "content_gold": content_gold,
-        "content_predicted": content_predicted,
-        "content_both": content_gold & correct["LAS"],
-        "upos": correct["UPOS"],
-        "xpos": correct["XPOS"],
-        "feats": correct["FEATS"],
-        "lemmas": correct["Lemmas"],
-        "headless": system.head == -1,
-        "cyclic": structure.reaches_cycle(system.head, words.starts),
-        "many_roots": system.head == 0,
-    }
-    counts = {name: words.sum_by_sentence(mask) for name, mask in masks.items()}
-    counts["sentences"] = np.ones(len(words.lengths), np.int64)
-    counts["complete_heads"] = counts["heads"] == counts["scored"]
-    counts["complete_both"] = counts["both"] == counts["scored"]
-    counts["roots"] = counts["roots"] == 0
-    counts["cyclic"] = counts["cyclic"] > 0
-    counts["many_roots"] = counts["many_roots"] > 1
-    return np.stack([counts[name] for name in COUNTS], axis=1).astype(np.int64)
+def _evaluate(
+    system: ScoredSystem, choices: tuple[tuple[str, str], ...], warnings: tuple[str, ...]
+) -> Evaluation:
+    counts = np.stack([count(system) for count in _COUNTS.values()], axis=1).astype(np.int64)
+    scored = system.scored
+    return Evaluation(
+        system.predicted.name,
+        counts,
+        COUNTS,
+        METRICS,
+        choices=choices,
+        undefined=_undefined_metrics(system.words, system.predicted, counts),
+        correct={x: mask[scored] if x in ARCS else mask for x, mask in system.correct.items()},
+        relations=_count_by_relation(system),
+        warnings=warnings,
+    )
 
 
 def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> frozenset[str]:
@@ -243,18 +294,15 @@ def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> 
     return frozenset(undefined)
 
 
-def _count_by_relation(
-    words: Comparison, system: Words, scored: np.ndarray, correct: np.ndarray
-) -> dict[str, tuple[int, int, int]]:
-    """Count the scored words of each relation, as in `Evaluation.relations`.
-
-    correct: [word] bool, whether head and relation are correct.
-    """
-    names = words.values["deprel"]
-    gold, predicted = words.gold.codes["deprel"], system.codes["deprel"]
+def _count_by_relation(system: ScoredSystem) -> dict[str, tuple[int, int, int]]:
+    """Count the scored words of each relation, as in `Evaluation.relations`."""
+    names, scored = system.words.values["deprel"], system.scored
+    gold, predicted = system.words.gold.codes["deprel"], system.predicted.codes["deprel"]
     columns = [
         np.bincount(codes[mask], minlength=len(names)).tolist()
-        for codes, mask in ((gold, scored), (predicted, scored), (gold, scored & correct))
-    ]
+        for codes, mask in (
+            (gold, scored), (predicted, scored), (gold, scored & system.correct["LAS"])
+        )
+    ]  # fmt: skip
     counts = dict(zip(names, zip(*columns, strict=True), strict=True))
     return {name: counts[name] for name in sorted(counts) if any(counts[name])}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from depkit.score.analysis import Data
+from depkit.score.attachment import Data
 from depkit.score.significance import DEFAULT_SEED, RESAMPLES, bootstrap_interval
 
 # For each metric, how many probabilities of a word are multiplied: the probability of the arc and,

@@ -66,8 +66,9 @@ _RANGE = re.compile(r"([0-9]+)-([0-9]+)\t([^\t\r\n]*)")
 
 
 def evaluate_aligned(
-    gold: PathLike | Iterable[Sentence],
-    preds: Sequence[PathLike | Iterable[Sentence]],
+    gold: PathLike | Sentence | Iterable[Sentence],
+    preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
+    *,
     subtypes: str = "drop",
     encoding: str = "utf-8",
     predicted: bool = False,
@@ -75,13 +76,13 @@ def evaluate_aligned(
     """Score systems whose tokens and sentences may differ from those of the gold file.
 
     Args:
-        gold: A path or sentences, as for `attachment.evaluate`.
+        gold: A path or sentences.
         preds: For each system, a path or sentences with the same characters as the gold file;
             white space may differ.
         subtypes: "drop" cuts relations at their first `:`, as the script does; "keep" compares
             whole relations.
         encoding: The encoding of the files.
-        predicted: As for `attachment.evaluate`.
+        predicted: As for `evaluators.evaluate`.
 
     Raises:
         FormatError: The characters differ, a gold word has no head, or there is no gold sentence.
@@ -101,7 +102,12 @@ def evaluate_aligned(
         counts = _count_items(reference, system, codes) | _count_correct(reference, system, codes)
         matrix = np.stack([counts[count] for count in COUNTS], axis=1)
         warnings = system_source.warnings(predicted)
-        evaluations.append(Evaluation(name, matrix, COUNTS, METRICS, choices, warnings=warnings))
+        evaluations.append(
+            Evaluation(
+                name, matrix, COUNTS, METRICS,
+                choices=choices, warnings=warnings, shows_precision=True,
+            )
+        )  # fmt: skip
     return evaluations
 
 

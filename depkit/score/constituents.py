@@ -22,6 +22,7 @@ from depkit.score.evalb import (
     TreeSentence,
     compare_trees,
     make_evaluations,
+    source_name,
     system_names,
 )
 from depkit.score.evalb_parameters import BUILT_IN, Parameters
@@ -55,6 +56,7 @@ class TreeData:
     """The gold constituents and the systems' constituents of an analysis.
 
     Attributes:
+        gold_name: The name of the gold file, "" for trees in memory.
         systems: The names of the systems.
         sentences: The gold sentences.
         results: For each sentence, the results of all systems.
@@ -64,6 +66,7 @@ class TreeData:
         choices: The settings to name in the signature.
     """
 
+    gold_name: str
     systems: list[str]
     sentences: list[TreeSentence]
     results: list[list[Result]]
@@ -109,11 +112,6 @@ GROUPINGS = {
 }  # fmt: skip
 
 
-def make_view(by: Sequence[str], bins: Sequence[str | None], metric: str | None = None) -> View:
-    """Return a view of constituents; by default, they are grouped by their labels."""
-    return View(tuple(by) or ("label",), tuple(bins), metric or METRICS[0], GROUPINGS, METRICS)
-
-
 def read_tree_data(
     gold: PathLike | Iterable[Tree],
     preds: Sequence[PathLike | Iterable[Tree]],
@@ -131,6 +129,7 @@ def read_tree_data(
         for results_of_system in zip(*results, strict=True)
     ]
     return TreeData(
+        source_name(gold),
         names,
         [sentence for sentence, _ in pairs],
         results,
@@ -216,6 +215,7 @@ def analyze_constituents(data: TreeData, view: View) -> Analysis:
         )
     size = len(data.systems)
     return Analysis(
-        view, data.systems, data.num_sentences, data.choices, labels, entries[:size],
-        entries[size:], groups_arcs=True, is_single_valued=True, items="constituents",
+        view, data.systems, data.num_sentences, choices=data.choices, labels=labels,
+        gold=entries[:size], predicted=entries[size:], groups_arcs=True, is_single_valued=True,
+        items="constituents",
     )  # fmt: skip

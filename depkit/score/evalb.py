@@ -54,11 +54,10 @@ METRICS = {
     "LF1": Metric("matched", "gold", "predicted"),
     "EM": Metric("complete", "valid", "valid"),
     "Tags": Metric("tags", "scored", "scored"),
-    "Crossing": Metric("crossings", "valid", "valid", scale=1.0),
+    "Crossing": Metric("crossings", "valid", "valid", scale=1.0, lower_is_better=True),
     "NoCrossing": Metric("no_crossing", "valid", "valid"),
     "TwoCrossing": Metric("few_crossings", "valid", "valid"),
 }
-LOWER_IS_BETTER = ("Crossing",)  # for all other metrics of the package, higher values are better
 _QUOTATION_MARKS = ("'", '"', "/")
 T = TypeVar("T")
 
@@ -128,10 +127,11 @@ def make_evaluations(
 
 def system_names(preds: Sequence[PathLike | Iterable[Tree]]) -> list[str]:
     """Return the names of systems: their paths, "" for trees in memory, with numbers if equal."""
-    return number_duplicates([_source_name(pred) for pred in preds])
+    return number_duplicates([source_name(pred) for pred in preds])
 
 
-def _source_name(source: PathLike | Iterable[Tree]) -> str:
+def source_name(source: PathLike | Iterable[Tree]) -> str:
+    """Return the path of a file, "" for trees in memory."""
     return os.fspath(source) if isinstance(source, str | os.PathLike) else ""
 
 
@@ -184,7 +184,7 @@ def compare_trees(
 
     The arguments are those of `evaluate_trees`; raises the same exceptions.
     """
-    names = [_source_name(source) for source in (gold, *preds)]
+    names = [source_name(source) for source in (gold, *preds)]
     streams = [_read_sentences(gold, encoding)]
     streams += [
         _add_missing(_read_sentences(source, encoding), _find_missing(gold, source, encoding))
@@ -219,7 +219,7 @@ def _make_evaluation(
         raise FormatError(name or "the predicted trees", 0, "", message)
     choices = (("evalb", parameters.name),)
     return TreeEvaluation(
-        name, counts, COUNTS, METRICS, choices, parameters=parameters, problems=problems
+        name, counts, COUNTS, METRICS, choices=choices, parameters=parameters, problems=problems
     )
 
 

@@ -1,12 +1,13 @@
 """The scores of a system: counts for every sentence, and the metrics computed from their sums."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from depkit.files.errors import ArgumentError
 from depkit.score.table import format_percent, html_table, short_names, text_table
 from depkit.version import __version__
 
@@ -14,30 +15,34 @@ from depkit.version import __version__
 class Metric(NamedTuple):
     """The names of three counts: correct items, gold items and predicted items.
 
-    scale: 100 for a percentage, 1 for an average.
+    scale: 100 for a percentage, 1 for an average; hidden_if_perfect: whether tables show the metric
+    only if a system is not perfect in it.
     """
 
     correct: str
     gold: str
     predicted: str
     scale: float = 100.0
+    lower_is_better: bool = False
+    hidden_if_perfect: bool = False
+
+
+def find_metric(name: str, metrics: Iterable[str]) -> str:
+    """Return the usual spelling of a metric's name. Raises ArgumentError if there is none."""
+    for metric in metrics:
+        if metric.lower() == name.lower():
+            return metric
+    message = f"there is no metric '{name}'; choose from {', '.join(metrics)}"
+    raise ArgumentError("metric", message)
 
 
 def f1_scores(
     totals: np.ndarray, metrics: Mapping[str, Metric], columns: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """Compute the F1 of every metric, in percent or as the metric's scale says.
+    """Compute the F1 of every metric: [..., count], summed counts -> [...] for each metric.
 
-    F1 is the accuracy if there are as many gold items as predicted items.
-
-    Args:
-        totals: [..., count], summed counts, for example of several resamples.
-        metrics: The metrics by name.
-        columns: The names of the counts.
-
-    Returns:
-        For each metric an array [...]. The F1 is 0 where neither the gold file nor the system has
-        items, as in the CoNLL 2018 evaluation.
+    F1 is the accuracy if there are as many gold items as predicted items. It is 0 where there are
+    neither, as in the CoNLL 2018 evaluation. columns: the names of the counts.
     """
     counts = {name: totals[..., i] for i, name in enumerate(columns)}
     scores = {}
@@ -45,6 +50,10 @@ def f1_scores(
         items = counts[metric.gold] + counts[metric.predicted]
         scores[name] = 2 * metric.scale * counts[metric.correct] / np.maximum(items, 1)
     return scores
+
+
+def _score(name: str, description: str) -> Any:
+    return property(lambda evaluation: evaluation.scores[name], doc=description)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,19 +74,28 @@ class Evaluation:
         relations: For each relation, the number of scored words that have it in the gold file, that
             have it in the prediction, and that have it in both with the correct head.
         sizes: The names of the counts that tell how much was scored.
-        warnings: What may be wrong with the file of the system, see `systems.System.warnings`.
+        warnings: What may be wrong with the file of the system.
+        shows_precision: Whether precision and recall of each metric are told as well.
     """
 
     system: str
     counts: np.ndarray
     columns: tuple[str, ...]
     metrics: Mapping[str, Metric]
+    _: KW_ONLY
     choices: tuple[tuple[str, str], ...] = ()
     undefined: frozenset[str] = frozenset()
     correct: Mapping[str, np.ndarray] = field(default_factory=dict)
     relations: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     sizes: tuple[str, ...] = ("sentences", "words", "scored")
     warnings: tuple[str, ...] = ()
+    shows_precision: bool = False
+
+    UAS = _score("UAS", "Unlabelled attachment score: the share of words with the correct head.")
+    LAS = _score("LAS", "Labelled attachment score: the share with the correct head and relation.")
+    LA = _score("LA", "Label accuracy: the share of words with the correct relation.")
+    UEM = _score("UEM", "Unlabelled exact match: the share of sentences with all heads correct.")
+    LEM = _score("LEM", "Labelled exact match: the share with all heads and relations correct.")
 
     @cached_property
     def totals(self) -> dict[str, int]:
@@ -90,11 +108,19 @@ class Evaluation:
         scores = f1_scores(self.counts.sum(axis=0), self.metrics, self.columns)
         return {name: float(x) for name, x in scores.items() if name not in self.undefined}
 
+    def score(self, name: str) -> float:
+        """Return one of `metrics`. Raises ValueError if it is not defined for these files."""
+        if name in self.scores:
+            return self.scores[name]
+        reason = "the column is _ for all words of this file or of the gold file"
+        if name == "CLAS":
+            reason = "the gold file has no relations of UD for content words"
+        raise ValueError(f"{self.system}: {name} is not defined: {reason}")
+
     def relation_scores(self) -> dict[str, dict[str, float | None]]:
         """Return precision, recall and F1 of each relation in percent, and the counts behind them.
 
-        A word is correct if its head and its relation are correct. A score is None where its
-        denominator is 0.
+        A score is None where its denominator is 0.
         """
         return {
             name: {
@@ -116,10 +142,14 @@ class Evaluation:
         precision, recall = (100.0 * correct / max(items, 1) for items in denominators)
         return precision, recall
 
-    @property
-    def aligned(self) -> bool:
-        """Whether the metrics are those of the CoNLL 2018 evaluation, which also scores tokens."""
-        return "Tokens" in self.metrics
+    def describe_counts(self) -> str:
+        """Return the counts of correct and all items, as the scripts of the shared tasks do."""
+        parts = []
+        for name in self.scores:
+            correct, gold, predicted = (self.totals[key] for key in self.metrics[name][:3])
+            total = f"{gold:,}" if gold == predicted else f"{gold:,} gold, {predicted:,} predicted"
+            parts.append(f"{name} {correct:,} / {total}")
+        return f"{self.system}: {', '.join(parts)}"
 
     @property
     def sentences(self) -> int:
@@ -137,41 +167,16 @@ class Evaluation:
         return self.totals["scored"]
 
     @property
-    def UAS(self) -> float:
-        """Unlabelled attachment score: the share of words with the correct head."""
-        return self.scores["UAS"]
-
-    @property
-    def LAS(self) -> float:
-        """Labelled attachment score: the share of words with the correct head and relation."""
-        return self.scores["LAS"]
-
-    @property
-    def LA(self) -> float:
-        """Label accuracy: the share of words with the correct relation, whatever the head."""
-        return self.scores["LA"]
-
-    @property
-    def UEM(self) -> float:
-        """Unlabelled exact match: the share of sentences with all heads correct."""
-        return self.scores["UEM"]
-
-    @property
-    def LEM(self) -> float:
-        """Labelled exact match: the share of sentences with all heads and relations correct."""
-        return self.scores["LEM"]
-
-    @property
     def signature(self) -> str:
         """The settings behind the scores in one line; see `format_signature`."""
         sizes = [(name, str(self.totals[name])) for name in self.sizes]
         return format_signature((*self.choices, *sizes))
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows; aligned texts have precision and recall as well."""
+        """Return the header and the rows."""
         (name,) = short_names([self.system])
         scores = [format_percent(score) for score in self.scores.values()]
-        if not self.aligned:
+        if not self.shows_precision:
             return ["system", *self.scores], [[name, *scores]]
         precisions, recalls = zip(*map(self.precision_recall, self.scores), strict=True)
         rows = [
@@ -188,10 +193,10 @@ class Evaluation:
         return html_table(*self._table(), note=self.signature)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what `depkit eval --json` prints, with None for a metric that is not defined."""
+        """Return what `depkit eval` prints as JSON, with None for a metric that is not defined."""
         sizes = {name: self.totals[name] for name in self.sizes}
         scores: dict[str, Any] = {name: self.scores.get(name) for name in self.metrics}
-        if self.aligned:
+        if self.shows_precision:
             for name, f1 in self.scores.items():
                 precision, recall = self.precision_recall(name)
                 scores[name] = {"precision": precision, "recall": recall, "f1": f1}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from depkit.score.analysis import Data
+from depkit.score.attachment import Data
 from depkit.score.words import Comparison, Words
 
 CodesAndNames = tuple[np.ndarray, list[str]]  # [word] integer codes, and the name of each code

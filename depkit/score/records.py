@@ -17,6 +17,7 @@ from depkit.score.significance import (
 
 def evaluation_records(
     evaluations: Sequence[Evaluation],
+    *,
     relations: bool = False,
     confidence: bool = False,
     test: str | None = None,

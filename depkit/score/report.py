@@ -1,24 +1,15 @@
 """Analyses as rows of a table: the scores of each bin, their intervals and their differences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
-from depkit.corpus.io import PathLike, bracketed_paths
-from depkit.corpus.sentence import Sentence
-from depkit.score.analysis import (
-    COUNTS,
-    Analysis,
-    View,
-    analyze_view,
-    precision_recall_f1,
-    read_data,
-)
-from depkit.score.attachment import refuse_for_trees
-from depkit.score.groupings import GROUPINGS
+from depkit.corpus.io import PathLike
+from depkit.score.analysis import COUNTS, Analysis, precision_recall_f1
+from depkit.score.evaluators import Trees, find_evaluator
 from depkit.score.significance import (
     DEFAULT_SEED,
     RESAMPLES,
@@ -48,8 +39,8 @@ class Options:
 
 
 def analyze(
-    gold: PathLike | Sentence | Iterable[Sentence],
-    *preds: PathLike | Sentence | Iterable[Sentence],
+    gold: Trees,
+    *preds: Trees,
     by: str | Sequence[str] = (),
     bins: str | Sequence[str | None] = (),
     metric: str | None = None,
@@ -60,7 +51,7 @@ def analyze(
     test: str | None = None,
     seed: int = DEFAULT_SEED,
     encoding: str = "utf-8",
-    evalb: str = "collins",
+    evalb: str | None = None,
     predicted: bool = False,
 ) -> list[dict[str, Any]]:
     """Compute the scores of one or several systems in bins, as `depkit analyze` does.
@@ -89,33 +80,25 @@ def analyze(
         A dict for each bin and system, from which `pandas.DataFrame` makes a table.
 
     Raises:
+        ArgumentError: An argument has a wrong value, or no effect on what the files contain.
         FormatError: As `evaluate`; or a column that a grouping or the metric reads has nothing but
             `_`, or the training treebank has no sentences.
-        ValueError: There is no system, or one of the other arguments is invalid.
+        ValueError: There is no system.
         OSError: A file cannot be read.
     """
     if not preds:
         raise ValueError("analyze needs the trees of at least one system, after the gold trees")
     by = (by,) if isinstance(by, str) else tuple(by)
     bins = (bins,) if isinstance(bins, str) else tuple(bins)
-    if paths := bracketed_paths([gold, *preds], encoding):
-        from depkit.score import constituents
-        from depkit.score.evalb_parameters import get_parameters
-
-        refuse_for_trees(punct, subtypes)
-        view = constituents.make_view(by, bins, metric)
-        parameters = get_parameters(evalb)
-        trees = constituents.read_tree_data(paths[0], paths[1:], parameters, encoding)
-        analysis = constituents.analyze_constituents(trees, view)
-    else:
-        view = View(by or ("distance",), bins, metric or "LAS")
-        view.check()
-        columns = {column for name in view.by for column in GROUPINGS[name].columns}
-        data = read_data(
-            gold, preds, columns, punct, subtypes, encoding, train, predicted=predicted
-        )
-        analysis = analyze_view(data, view)
-    table = rows(analysis, Options(confidence, test, seed=seed))
+    evaluator = find_evaluator(
+        [gold, *preds], punct=punct, subtypes=subtypes, predicted=predicted, evalb=evalb,
+        encoding=encoding,
+    )  # fmt: skip
+    evaluator.refuse(train=train)
+    view = evaluator.view(by, bins, metric)
+    view.check()
+    data = evaluator.read(gold, preds, columns=view.columns, train=train)
+    table = rows(evaluator.analyze(data, view), Options(confidence, test, seed=seed))
     for row, number in zip(table, cycle(range(1, len(preds) + 1)), strict=False):
         row["system"] = row["system"] or f"system {number}"
     return table

@@ -30,12 +30,12 @@ class System(Source):
         predicted: whether PHEAD and PDEPREL were scored.
         """
         if predicted and not self.counts["with PHEAD"]:
-            return ("no word has a PHEAD, which --predicted scores",)
+            return ("no word has a PHEAD, which `predicted` scores",)
         if predicted or not self.counts["different"]:
             return ()
         return (
             f"PHEAD or PDEPREL differ from HEAD and DEPREL, which are scored, in"
-            f" {self.counts['different']:,} words; --predicted scores PHEAD and PDEPREL",
+            f" {self.counts['different']:,} words; `predicted` scores PHEAD and PDEPREL",
         )
 
 

@@ -186,6 +186,7 @@ def read_comparison(
     gold: Source,
     systems: Sequence[Source],
     columns: Iterable[str],
+    *,
     subtypes: str = "keep",
     locations: bool = False,
     probabilities: bool | None = False,

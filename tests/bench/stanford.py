@@ -17,7 +17,7 @@ from depkit.convert.converter import load_converter
 from depkit.corpus.io import read, read_trees
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree, tree_from_nodes
-from depkit.score.attachment import evaluate
+from depkit.score.evaluators import evaluate
 from depkit.score.significance import intervals
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -76,7 +76,7 @@ def test_analyze_has_the_options_of_eval(parsed, tmp_path):
         (["--confusion", "deprel"], "not for bracketed trees"),
         (["--punct", "ptb"], "EVALB say which words count"),
         (["--by", "distance"], "no grouping 'distance'"),
-        (["--metric", "UAS"], "no metric 'UAS'; there are LF1"),
+        (["--metric", "UAS"], "no metric 'UAS'; choose from LF1"),
         (["--bins", "1,2"], "more bins than groupings of numbers"),
         (["--test", "ar"], "it needs two or more PRED files"),
         (["--measure", "f1"], "it needs --plot"),

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from depkit.drawing.plot import _limits, check_plot_path, plot
-from depkit.score.analysis import PRESETS, Analysis, View, analyze_view, read_data
+from depkit.score.analysis import PRESETS, Analysis, View, analyze_view
+from depkit.score.attachment import read_data
 from depkit.score.calibration import Reliability, measure_calibration
 from depkit.score.panels import Panel, make_diagram, make_panel
 from depkit.score.report import Options, rows

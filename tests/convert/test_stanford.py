@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from depkit.convert.stanford import convert, convert_tree
 from depkit.corpus.io import read, read_trees
 from depkit.corpus.tree import Tree
-from depkit.score.attachment import evaluate
+from depkit.score.evaluators import evaluate
 from depkit.treebank.check_tree import find_cycles
 from tests.bench.stanford import remove_function_tags
 from tests.convert.penn_trees import trees

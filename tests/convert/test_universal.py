@@ -9,7 +9,7 @@ import pytest
 from depkit.convert.universal import convert
 from depkit.corpus.io import read, read_trees
 from depkit.corpus.universal import RELATIONS, UPOS, base_relation
-from depkit.score.attachment import evaluate
+from depkit.score.evaluators import evaluate
 from depkit.treebank.check import Checker
 
 WSJ = Path(__file__).parents[3] / "shared" / "data"

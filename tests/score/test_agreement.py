@@ -6,7 +6,8 @@ import pytest
 from random_parses import Parse, Word, compared_values, random_parses, sentences
 
 from depkit.score.agreement import agreement_rows
-from depkit.score.analysis import Data, View, group_gold, read_data
+from depkit.score.analysis import View, group_gold
+from depkit.score.attachment import Data, read_data
 
 # Heads and relations. FIRST has the correct head and relation for word 1, and the correct head for
 # words 1 and 2. SECOND has both for words 1 and 2, and the correct head for words 1, 2 and 4.

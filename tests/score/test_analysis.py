@@ -15,13 +15,12 @@ from depkit.score.analysis import (
     METRICS,
     PRESETS,
     Analysis,
-    Data,
     View,
     analyze_view,
     precision_recall_f1,
-    read_data,
 )
-from depkit.score.attachment import TAGS, evaluate
+from depkit.score.attachment import TAGS, Data, read_data
+from depkit.score.evaluators import evaluate
 from depkit.score.groupings import GROUPINGS
 from depkit.score.mistakes import CONFUSIONS, confusion_rows, worst_sentence_rows
 from depkit.score.report import Options, bootstrap, rows, total_rows
@@ -234,13 +233,13 @@ def test_features_are_crossed_in_any_order(by: str) -> None:
     [
         (View(("colour",)), "there is no grouping 'colour'; choose from distance"),
         (View(("upos", "depth", "upos")), "grouping 'upos' is named twice"),
-        (View(("upos",), (), "CLAS"), "no metric 'CLAS'; there are UAS, LAS, LA, UPOS"),
+        (View(("upos",), (), "CLAS"), "no metric 'CLAS'; choose from UAS, LAS, LA, UPOS"),
         (View(("upos",), ("1,2",)), r"more bins than groupings of numbers \(none\)"),
         (View(("depth", "upos"), ("1", "2")), r"more bins than groupings of numbers \(depth\)"),
         (View(("depth",), ("1-3,3-",)), "bin '3-' overlaps"),
         (View(("depth", "length"), (None, "x")), "'x' in bins 'x' is not a bin"),
-        (View(("oov",)), "'oov' needs a training file"),
-        (View(("oov", "upos", "frequency")), "'frequency/oov' needs a training file"),
+        (View(("oov",)), "oov needs a training file"),
+        (View(("oov", "upos", "frequency")), "frequency needs a training file"),
     ],
 )
 def test_invalid_views_are_rejected(view: View, message: str) -> None:
@@ -453,7 +452,7 @@ quick = settings(max_examples=40, deadline=None)
 def read_pairs(pairs: Sequence[Pair], punct: str = "keep") -> Data:
     """Compare the gold trees with the predictions and with themselves, given training counts."""
     gold, predicted = map(list, zip(*pairs, strict=True))
-    data = read_data(gold, [predicted, gold], {"form"}, punct)
+    data = read_data(gold, [predicted, gold], {"form"}, punct=punct)
     return replace(data, words=replace(data.words, train_frequencies=Counter(a=3)))
 
 

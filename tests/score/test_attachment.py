@@ -12,8 +12,9 @@ from small_treebank import GOLD, PREDICTED, conll09, conllu, conllx
 import depkit
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.files.errors import FormatError
-from depkit.score.attachment import COUNTS, METRICS, evaluate, evaluate_systems
+from depkit.score.attachment import COUNTS, METRICS, evaluate_systems
 from depkit.score.evaluation import Evaluation, f1_scores
+from depkit.score.evaluators import evaluate
 from tests.corpus.rows import parse
 
 
@@ -47,7 +48,7 @@ def test_counts_equal_those_by_hand() -> None:
 def test_policies_score_as_by_hand(punct: str, subtypes: str, expected: tuple[int, ...]) -> None:
     scored, *correct, unlabelled, labelled = expected
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
-    result = evaluate(gold, predicted, punct, subtypes)
+    result = evaluate(gold, predicted, punct, subtypes=subtypes)
     assert (result.sentences, result.words, result.scored) == (2, 11, scored)
     assert [result.UAS, result.LA, result.LAS] == pytest.approx([100 * n / scored for n in correct])
     assert (result.UEM, result.LEM) == (50 * unlabelled, 50 * labelled)
@@ -105,7 +106,7 @@ def test_a_sentence_without_scored_words_is_a_complete_match() -> None:
 def test_the_signature_contains_the_settings_and_counts() -> None:
     gold = parse(conllu(GOLD))
     version = getattr(depkit, "__version__", "unknown")
-    assert evaluate(gold, gold, "ptb", "drop").signature == (
+    assert evaluate(gold, gold, "ptb", subtypes="drop").signature == (
         f"depkit:{version}|punct:ptb|subtypes:drop|sentences:2|words:11|scored:8"
     )
     listed = evaluate(gold, gold, "tags:PU,|,DT,%,PU").signature
@@ -178,14 +179,14 @@ def test_all_formats_line_ends_and_compressions_have_the_same_scores(tmp_path: P
         (tmp_path / name).write_bytes(text.encode())
         systems = sorted(path for path in tmp_path.iterdir() if not path.name.startswith("g."))
         assert len(systems) == 12
-        for result in evaluate_systems(tmp_path / name, systems, "ptb"):
+        for result in evaluate_systems(tmp_path / name, systems, punct="ptb"):
             assert result.totals["scored"] == 8
             assert result.totals["both"] == 7
 
 
 def test_several_systems_have_the_same_scores_as_alone() -> None:
     gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
-    results = evaluate_systems(gold, [predicted, gold], "ptb")
+    results = evaluate_systems(gold, [predicted, gold], punct="ptb")
     assert results[0].scores == evaluate(gold, predicted, "ptb").scores
     assert results[1].scores == dict.fromkeys(results[1].scores, 100.0)
     assert {"UAS", "LEM", "RA", "UPOS"} <= results[1].scores.keys()

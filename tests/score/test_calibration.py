@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from random_parses import Word, compared_values, random_parses, sentences
 
-from depkit.score.analysis import Data, read_data
+from depkit.score.attachment import Data, read_data
 from depkit.score.calibration import (
     Reliability,
     accuracy_intervals,

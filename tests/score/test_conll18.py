@@ -55,7 +55,7 @@ SYSTEM = """\
 
 
 def evaluate(gold: str, system: str, subtypes: str = "drop") -> Evaluation:
-    return evaluate_aligned(parse(gold), [parse(system)], subtypes)[0]
+    return evaluate_aligned(parse(gold), [parse(system)], subtypes=subtypes)[0]
 
 
 def get_counts(evaluation: Evaluation) -> dict[str, tuple[int, int, int]]:
@@ -97,7 +97,7 @@ def test_predicted_items_count_for_the_sentence_in_which_they_begin() -> None:
 
 def test_an_evaluation_has_scores_and_a_signature() -> None:
     perfect, system = evaluate_aligned(parse(GOLD), [parse(GOLD), parse(SYSTEM)])
-    assert perfect.aligned and not perfect.correct and set(perfect.scores) == set(METRICS)
+    assert perfect.shows_precision and not perfect.correct and set(perfect.scores) == set(METRICS)
     assert set(perfect.scores.values()) == {100.0}
     assert system.precision_recall("Words") == (500 / 7, 500 / 9)
     assert system.scores["Words"] == pytest.approx(1000 / 16)

@@ -9,10 +9,12 @@ import pytest
 from depkit.corpus.brackets import read_groups
 from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError
-from depkit.score.constituents import GROUPINGS, analyze_constituents, make_view, read_tree_data
+from depkit.score.constituents import GROUPINGS, analyze_constituents, read_tree_data
 from depkit.score.evalb import evaluate_trees
+from depkit.score.evaluators import BracketEvaluator
 from depkit.score.report import Options, rows
 
+EVALUATOR = BracketEvaluator()
 GOLD = "(TOP (S (NP (NP (DT the) (NN cat)) (PP (IN on) (NP (NNS mats)))) (VP (VBD sat)) (. .)))"
 PRED = "(TOP (S (NP (DT the) (NN cat)) (VP (PP (IN on) (NP (NNS mats))) (VBD sat)) (. .)))"
 
@@ -25,7 +27,7 @@ def tree(text: str) -> Tree:
 def bins(gold: list[Tree], predicted: list[Tree], *by: str) -> dict[str, list[int]]:
     """Return the counts of every bin: gold, predicted, correct among gold, among predicted."""
     data = read_tree_data(gold, [predicted])
-    analysis = analyze_constituents(data, make_view(by, ()))
+    analysis = analyze_constituents(data, EVALUATOR.view(by, (), None))
     return {analysis.labels[b]: analysis.totals[0, b].tolist() for b in analysis.bins}
 
 
@@ -75,7 +77,7 @@ def test_the_bins_of_every_grouping_sum_to_the_scores(seed: int) -> None:
     totals = evaluation.totals
     data = read_tree_data(gold, [predicted])
     for name in GROUPINGS:
-        analysis = analyze_constituents(data, make_view([name], ()))
+        analysis = analyze_constituents(data, EVALUATOR.view([name], (), None))
         sums = analysis.totals[0].sum(axis=0).tolist()
         matched = totals["matched"]
         assert sums == [totals["gold"], totals["predicted"], matched, matched]
@@ -116,7 +118,7 @@ def test_depths_and_sizes_equal_those_of_a_walk_through_the_tree(seed: int) -> N
 def test_rows_compare_systems() -> None:
     gold = [tree(GOLD)] * 8
     data = read_tree_data(gold, [[tree(PRED)] * 8, gold])
-    analysis = analyze_constituents(data, make_view((), ()))
+    analysis = analyze_constituents(data, EVALUATOR.view((), (), None))
     table = rows(analysis, Options(confidence=True, test="ar", error_reduction=True))
     np_row = next(row for row in table if row["bin"] == "NP" and row["difference"] is not None)
     assert np_row["f1"] == 100.0 and np_row["error_reduction"] == 100.0
@@ -128,6 +130,6 @@ def test_rows_compare_systems() -> None:
 def test_unknown_names_are_refused() -> None:
     data = read_tree_data([tree(GOLD)], [[tree(PRED)]])
     with pytest.raises(ValueError, match=r"no grouping 'distance'.*span-length"):
-        analyze_constituents(data, make_view(["distance"], ()))
-    with pytest.raises(ValueError, match="no metric 'LAS'; there are LF1"):
-        analyze_constituents(data, make_view([], (), "LAS"))
+        analyze_constituents(data, EVALUATOR.view(["distance"], (), None))
+    with pytest.raises(ValueError, match="no metric 'LAS'; choose from LF1"):
+        analyze_constituents(data, EVALUATOR.view([], (), "LAS"))

@@ -4,7 +4,7 @@ import pytest
 from small_treebank import GOLD, PREDICTED, conllu
 
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.score.analysis import Data, read_data
+from depkit.score.attachment import Data, read_data
 from depkit.score.mistakes import CONFUSIONS, confusion_rows, worst_sentence_rows
 from tests.corpus.rows import parse
 
@@ -39,7 +39,7 @@ SECOND = [
 
 
 def data(punct: str = "keep") -> Data:
-    return read_data(GOLD_TREES, [FIRST, SECOND], {"form"}, punct)
+    return read_data(GOLD_TREES, [FIRST, SECOND], {"form"}, punct=punct)
 
 
 def short_rows(confusion: str, top: int | None = None, punct: str = "keep") -> list[str]:

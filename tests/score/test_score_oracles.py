@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from depkit.score.analysis import PRESETS, Analysis, analyze_view, precision_recall_f1, read_data
-from depkit.score.attachment import METRICS, Evaluation, evaluate
+from depkit.score.analysis import PRESETS, Analysis, analyze_view, precision_recall_f1
+from depkit.score.attachment import METRICS, read_data
+from depkit.score.evaluation import Evaluation
+from depkit.score.evaluators import evaluate
 
 ORACLES = Path(__file__).parents[3] / "shared" / "oracles"
 
@@ -134,7 +136,7 @@ def test_reports_contain_undefined_scores() -> None:
 @cache
 def evaluate_pair(pair: str, punct: str, subtypes: str = "keep") -> Evaluation:
     names = expected()[pair]
-    return evaluate(ORACLES / names["gold"], ORACLES / names["pred"], punct, subtypes)
+    return evaluate(ORACLES / names["gold"], ORACLES / names["pred"], punct, subtypes=subtypes)
 
 
 CASES = [

@@ -27,7 +27,7 @@ def test_predicted_columns_are_scored_if_requested_and_else_a_warning(system):
         (plain,) = evaluate(GOLD, [system])
         (warning,) = plain.warnings
         assert "2 words" in warning if system is BOTH else "4 words" in warning
-        assert "--predicted" in warning
+        assert "`predicted`" in warning
         (predicted,) = evaluate(GOLD, [system], predicted=True)
         assert (predicted.scores["UAS"], predicted.scores["LAS"]) == (75.0, 50.0)
         assert predicted.warnings == () and "columns:predicted" in predicted.signature

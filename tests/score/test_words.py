@@ -24,7 +24,7 @@ def two_sentences(heads: str, deprels: str = "", feats: str = "") -> list[Senten
 
 def compare(*files: list[Sentence], subtypes: str = "keep") -> Comparison:
     gold, *systems = (make_source(file) for file in files)
-    return read_comparison(gold, systems, COLUMNS, subtypes)
+    return read_comparison(gold, systems, COLUMNS, subtypes=subtypes)
 
 
 def test_words_of_all_sentences_are_concatenated() -> None:

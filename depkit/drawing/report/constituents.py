@@ -1,79 +1,18 @@
-"""The contents of the report of bracketed trees; the package `score` computes all scores."""
+"""The sections of the report of bracketed trees."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from depkit.drawing.report.contents import (
-    LIMIT,
-    Texts,
-    describe_groups,
-    describe_page,
-    describe_scores,
-    spread_evenly,
-)
-from depkit.score.constituents import (
-    GROUPINGS,
-    METRICS,
-    NO_LABEL,
-    TreeData,
-    analyze_constituents,
-    classify_wrong,
-    make_view,
-)
+from depkit.drawing.report.contents import Texts, spread_evenly
+from depkit.score.constituents import NO_LABEL, TreeData, classify_wrong
 from depkit.score.evalb import Bracket, Result
-from depkit.score.significance import DEFAULT_SEED
 
-CURVES = ("span-length", "depth", "length")
-TABLES = ("label", "span-length")
 WRONG = ("span", "label", "crossing")  # the kinds of `classify_wrong`, by their numbers in the data
 
 
-def make_contents(
-    gold: str,
-    data: TreeData,
-    limit: int = LIMIT,
-    seed: int = DEFAULT_SEED,
-    notes: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Compute everything that a report of bracketed trees shows.
-
-    Args:
-        gold: The name of the gold file.
-        data: The compared trees.
-        limit: The page has at most this many sentences, spread evenly over the treebank. All
-            scores are computed from all sentences.
-        seed: The seed of intervals and tests.
-        notes: Warnings about the files.
-
-    Returns:
-        The contents, which can be written as JSON: those of `describe_page` and
-        `describe_scores`, and
-            curves, tables: For each grouping the table of `describe_groups`.
-            sentences: See `pack_sentences`.
-    """
-    contents = describe_page("constituents")
-    contents |= describe_scores(gold, data.evaluations, "constituents", seed, notes)
-    for section, names in (("curves", CURVES), ("tables", TABLES)):
-        contents[section] = [
-            describe_groups(
-                name,
-                GROUPINGS[name],
-                (analyze_constituents(data, make_view((name,), (), metric)) for metric in METRICS),
-                seed,
-            )
-            for name in names
-        ]
-    contents["sentences"] = pack_sentences(gold, data, limit)
-    return contents
-
-
-def pack_sentences(gold: str, data: TreeData, limit: int) -> dict[str, Any]:
+def pack_sentences(data: TreeData, limit: int) -> dict[str, Any]:
     """Return sentences with the scored brackets of all systems, as compact lists of numbers.
 
-    Args:
-        gold: The name of the gold file.
-        data: The compared trees.
-        limit: How many sentences to pack; they are spread evenly over the treebank.
+    limit: How many sentences to pack; they are spread evenly over the treebank.
 
     Returns:
         total: The number of sentences in the treebank.
@@ -116,7 +55,7 @@ def pack_sentences(gold: str, data: TreeData, limit: int) -> dict[str, Any]:
     for i in spread_evenly(data.num_sentences, limit):
         sentence, results = data.sentences[i], data.results[i]
         scored = pack_gold(next((result for result in results if result.words), Result([])))
-        location = f"{gold}:{sentence.line}" if sentence.line else gold
+        location = f"{data.gold_name}:{sentence.line}" if sentence.line else data.gold_name
         row = [i + 1, location, words.pack(sentence.words), tags.pack(sentence.tags), scored]
         packed.append([*row, *(pack_system(result, scored) for result in results)])
     return {

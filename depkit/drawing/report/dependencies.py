@@ -1,96 +1,44 @@
-"""The contents of the report of dependency trees; the package `score` computes all scores."""
+"""The sections of the report of dependency trees."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from depkit.drawing.report.contents import (
-    LIMIT,
-    Texts,
-    as_table,
-    describe_groups,
-    describe_page,
-    describe_scores,
-    spread_evenly,
-)
+from depkit.drawing.report.contents import Texts, as_table, spread_evenly
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
 from depkit.score.agreement import agreement_rows
-from depkit.score.analysis import Data, View, analyze_view
+from depkit.score.attachment import Data
 from depkit.score.bins import parse_bins
 from depkit.score.calibration import CALIBRATED_METRICS, calibration_rows, measure_calibration
 from depkit.score.groupings import GROUPINGS
 from depkit.score.mistakes import confusion_rows
-from depkit.score.significance import DEFAULT_SEED
 from depkit.score.words import Comparison, Words
 
-CURVES = ("distance", "length", "depth")
-TABLES = ("deprel", "upos", "xpos")
-GROUPED_METRICS = ("LAS", "UAS")
-COLUMNS = ("form",)  # further columns that `read_data` must read
 
+def make_sections(data: Data, seed: int) -> dict[str, Any]:
+    """Return the sections of the report that only dependency trees have.
 
-def make_contents(
-    data: Data, limit: int = LIMIT, seed: int = DEFAULT_SEED, notes: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Compute everything that a report shows.
-
-    Args:
-        data: The gold words and the words of all systems, read with the columns in COLUMNS, and
-            with probabilities where there are any.
-        limit: The page has at most this many sentences, spread evenly over the treebank. All
-            scores are computed from all sentences.
-        seed: The seed of intervals and tests.
-        notes: Warnings about the files.
-
-    Returns:
-        The contents, which can be written as JSON: those of `describe_page` and
-        `describe_scores`, and
-            curves, tables: For each grouping the table of `describe_groups`, for all of
-                GROUPED_METRICS.
-            confusions, calibration, agreement: The tables of `confusion_rows`,
-                `calibration_rows` and `agreement_rows`; the last two for all their metrics.
-            distances: [bin, 3], the lowest and the highest distance of a bin, and its name.
-            sentences: See `pack_sentences`.
+    confusions, calibration, agreement: The tables of `confusion_rows`, `calibration_rows` and
+    `agreement_rows`; the last two for all their metrics. distances: [bin, 3], the lowest and the
+    highest distance of a bin, and its name.
     """
-    gold = data.words.gold.name
-    contents = describe_page("dependencies")
-    contents |= describe_scores(gold, data.evaluations, "words", seed, notes)
-    contents |= {
-        "curves": _group(data, CURVES, seed),
-        "tables": _group(data, TABLES, seed),
+    sections: dict[str, Any] = {
         "confusions": as_table(confusion_rows(data, "deprel")),
         "distances": _distance_bins(),
     }
-    if calibrated := [
-        i for i, system in enumerate(data.words.systems) if system.probability is not None
-    ]:
+    systems = data.words.systems
+    calibrated = [i for i, system in enumerate(systems) if system.probability is not None]
+    if calibrated:
         part = data.select(calibrated)
-        contents["calibration"] = as_table(
-            [
-                row
-                for metric in CALIBRATED_METRICS
-                for row in calibration_rows(measure_calibration(part, metric), True, seed)
-            ]
+        statistics = [measure_calibration(part, metric) for metric in CALIBRATED_METRICS]
+        sections["calibration"] = as_table(
+            [row for statistic in statistics for row in calibration_rows(statistic, True, seed)]
         )
-    if len(data.words.systems) > 1:
-        contents["agreement"] = as_table(
+    if len(systems) > 1:
+        sections["agreement"] = as_table(
             [row for metric in AGREEMENT_METRICS for row in agreement_rows(data, metric)]
         )
-    contents["sentences"] = pack_sentences(data, limit)
-    return contents
-
-
-def _group(data: Data, names: Sequence[str], seed: int) -> list[dict[str, Any]]:
-    """Return the tables of groupings, except those by a column that contains only `_`."""
-    groups = []
-    for name in names:
-        columns = GROUPINGS[name].columns
-        if any(data.words.is_blank(data.words.gold, column) for column in columns):
-            continue
-        analyses = (analyze_view(data, View((name,), (), metric)) for metric in GROUPED_METRICS)
-        groups.append(describe_groups(name, GROUPINGS[name], analyses, seed))
-    return groups
+    return sections
 
 
 def _distance_bins() -> list[tuple[int, int, str]]:
@@ -102,9 +50,7 @@ def _distance_bins() -> list[tuple[int, int, str]]:
 def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
     """Return sentences with the trees of all systems, as compact lists of numbers.
 
-    Args:
-        data: The gold words and the words of all systems.
-        limit: How many sentences to pack; they are spread evenly over the treebank.
+    limit: How many sentences to pack; they are spread evenly over the treebank.
 
     Returns:
         total: The number of sentences in the treebank.

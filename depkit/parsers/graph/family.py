@@ -11,7 +11,7 @@ from depkit.files.errors import FormatError
 from depkit.parsers.config import BiaffineConfig, Calibration, Mean
 from depkit.parsers.family import CombinationError, Family
 from depkit.parsers.tagger.family import remove_empty_columns
-from depkit.score.attachment import evaluate
+from depkit.score.evaluators import evaluate
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser

@@ -12,7 +12,7 @@ from depkit.parsers.config import GRAPH_ENCODERS, TransitionConfig
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import require_heads
 from depkit.parsers.settings import ConfigError
-from depkit.score.attachment import evaluate
+from depkit.score.evaluators import evaluate
 from depkit.trees.shape import is_tree
 
 if TYPE_CHECKING:

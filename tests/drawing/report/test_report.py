@@ -3,12 +3,13 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from depkit.drawing.report.dependencies import COLUMNS, make_contents
+from depkit.drawing.report.comparison import make_contents
 from depkit.drawing.report.page import render_page
-from depkit.score.analysis import read_data
+from depkit.score.evaluators import WordEvaluator
 from tests.cli.commands import Command
 from tests.drawing.report.pages import (
     FIRST,
@@ -22,6 +23,11 @@ from tests.drawing.report.pages import (
 )
 
 run, evaluate, analyze = Command("report"), Command("eval"), Command("analyze")
+
+
+def compare(gold: str, preds: list[str], **options: str) -> dict[str, Any]:
+    evaluator = WordEvaluator(**options)  # type: ignore[arg-type]
+    return make_contents(evaluator, evaluator.read(gold, preds, columns=("form",)))
 
 
 @pytest.fixture
@@ -71,7 +77,7 @@ def test_every_number_equals_eval_and_analyze(files, options, tmp_path):
 
 
 def test_sentences_contain_the_trees_and_the_differences_of_systems(files):
-    data = make_contents(read_data(files[0], files[1:], COLUMNS, "upos"))
+    data = compare(files[0], files[1:], punct="upos")
     packed = data["sentences"]
     number, sent_id, place, forms, tags, heads, relations, left_out, *systems = packed["rows"][0]
     assert (number, sent_id, place, left_out) == (1, "s1", f"{files[0]}:2", [4])
@@ -114,7 +120,7 @@ def test_a_limit_spreads_the_sentences_and_keeps_the_scores(files, limit, number
 def test_the_page_is_self_contained_and_escapes_all_text(tmp_path):
     gold = write_trees(tmp_path / "gold<b>.conllu", hostile_trees())
     pred = write_trees(tmp_path / "pred&.conllu", hostile_trees(), {(0, 1): (0, "<i>", "<i>")})
-    page = render_page(make_contents(read_data(gold, [pred], COLUMNS)))
+    page = render_page(compare(gold, [pred]))
     assert page.partition('id="data">')[2].partition("</script>")[0].isascii()
     assert read_page(page)["sentences"]["forms"] == HOSTILE
     # Without its own style and script, and with its data removed, only the template is left.

@@ -25,7 +25,7 @@ from depkit.parsers.model_directory import (
     write_calibration,
 )
 from depkit.parsers.settings import ConfigError
-from depkit.score.attachment import evaluate
+from depkit.score.evaluators import evaluate
 from depkit.training.recipe import make_recipe
 from tests.conftest import TINY
 from tests.parsers.small_parsers import (

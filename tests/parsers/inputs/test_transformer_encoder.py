@@ -17,7 +17,7 @@ from depkit.parsers.inputs.transformer import TransformerError, load_transformer
 from depkit.parsers.inputs.transformer_encoder import GRAPH, TransformerEncoder
 from depkit.parsers.model_directory import WEIGHTS, load
 from depkit.parsers.settings import ConfigError
-from depkit.score.attachment import evaluate
+from depkit.score.evaluators import evaluate
 from depkit.training.data import Data
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, make_recipe

@@ -15,7 +15,7 @@ from depkit.parsers.model_directory import WEIGHTS, load
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.transition.parser import decode_by_arc, decode_by_transition
 from depkit.parsers.transition.states import States, legal_transitions, make_units
-from depkit.score.attachment import evaluate
+from depkit.score.evaluators import evaluate
 from depkit.trees.shape import has_crossing_arcs, is_tree
 from depkit.trees.transitions import (
     LEFT,
