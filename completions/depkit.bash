@@ -171,8 +171,8 @@ _depkit_options() {
         "distill") echo "--train --output --teacher --dev --dev-split --recipe --config --set --input --seed --epochs --patience --max-time --punct --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --mean --input --tags --decode --root --tokenizer --format --dependencies --output --output-dir --prob --marginals --passes --out-of-fold --features --set --treebank --shard --workers --engine --address --skip-done --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --features --folds --recipe --config --set --epochs --seed --work --resume --keep-state --treebank --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --json --metric --encoding --quiet --verbose --help --debug" ;;
-        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --predicted --punct --subtypes --format --json --encoding --quiet --verbose --help --debug" ;;
+        "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
+        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;

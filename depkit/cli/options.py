@@ -417,9 +417,7 @@ Format = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-JsonFlag = Annotated[
-    bool, typer.Option("--json", help="Do the same as --format json.", rich_help_panel=OUTPUT)
-]
+JsonFlag = Annotated[bool, typer.Option("--json", hidden=True)]  # --format json
 
 
 def resolve_format(format: TableFormat | None, as_json: bool) -> TableFormat:

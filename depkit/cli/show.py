@@ -25,79 +25,23 @@ Color = Literal["auto", "always", "never"]
 
 
 def show_command(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Draw the trees of this file; - is stdin.")
-    ] = "-",
-    style: Annotated[
-        Style | None,
-        typer.Option(
-            help="Draw the arcs of a dependency tree above the words, or an indented tree with one"
-            " word per line.",
-            show_default="arcs",
-        ),
-    ] = None,
-    sentence: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID",
-            help="Draw only the sentence with this sent_id or, if there is none, with this number"
-            " in the file (from 1). The option can be given several times.",
-        ),
-    ] = None,
+    file: Annotated[str, typer.Argument(metavar="FILE")] = "-",
+    style: Annotated[Style | None, typer.Option(show_default="arcs")] = None,
+    sentence: Annotated[list[str] | None, typer.Option(metavar="ID")] = None,
     width: Annotated[
-        int | None,
-        typer.Option(
-            min=MIN_WIDTH,
-            help="Wrap drawings at this number of columns.",
-            show_default="the terminal's width, or 100",
-        ),
+        int | None, typer.Option(min=MIN_WIDTH, show_default="the terminal's width, or 100")
     ] = None,
-    diff: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PRED",
-            help="Compare FILE, the gold file, with the predicted trees in this file, and draw only"
-            " the sentences in which a prediction is wrong.",
-        ),
-    ] = None,
-    draw_all: Annotated[
-        bool, typer.Option("--all", help="With --diff, also draw the sentences without errors.")
-    ] = False,
-    color: Annotated[
-        Color,
-        typer.Option(
-            help="With --diff, colour the differences: always, never, or auto (only on a terminal,"
-            " and only if NO_COLOR is not set)."
-        ),
-    ] = "auto",
-    svg_file: Annotated[
-        str | None,
-        typer.Option(
-            "--svg",
-            metavar="OUT",
-            help="Write an SVG image to this file instead of drawing in the terminal; - is stdout.",
-        ),
-    ] = None,
+    diff: Annotated[str | None, typer.Option(metavar="PRED")] = None,
+    draw_all: Annotated[bool, typer.Option("--all")] = False,
+    color: Annotated[Color, typer.Option()] = "auto",
+    svg_file: Annotated[str | None, typer.Option("--svg", metavar="OUT")] = None,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
     verbose: Annotated[
         bool, verbose_flag("Print on stderr how many sentences were drawn.")
     ] = False,
 ) -> None:
-    """Draw the trees of a CoNLL-U, CoNLL-X or CoNLL-09 file, or bracketed trees.
-
-    Arrows point from a head to its dependents. A sentence that is wider than the terminal is
-    wrapped: its words are numbered, and an arc that leaves a row shows the number of the word at
-    its other end.
-
-    With --diff, the wrong arcs of PRED are drawn below the words. If only the relation is wrong,
-    the label shows the gold and the predicted relation: nsubj→obj.
-
-    Bracketed trees are drawn with one line for each constituent and word. With --diff, the
-    constituents that PRED lacks are marked as missed, and its wrong constituents follow the tree.
-
-    Example: depkit show parsed.conllu --sentence 3
-    """
+    """Draw the trees of a CoNLL-U, CoNLL-X or CoNLL-09 file, or bracketed trees."""
     if draw_all and diff is None:
         raise typer.BadParameter("it needs --diff as well", param_hint="--all")
     if svg_file and style == "tree":

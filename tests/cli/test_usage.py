@@ -12,7 +12,7 @@ import pytest
 from rich.markup import render
 
 from depkit.cli import help as command_help
-from depkit.cli.main import COMMANDS, run, subcommand
+from depkit.cli.main import COMMANDS, read_description, run, subcommand
 from depkit.version import __version__
 from tests.cli.commands import assert_fails
 from tests.conftest import TINY
@@ -262,3 +262,17 @@ def test_reading_from_a_pipe_prints_no_note() -> None:
     command = [sys.executable, "-m", "depkit", "stats", "-"]
     result = subprocess.run(command, input=f"{ROW}\n", capture_output=True, text=True, check=True)
     assert result.stderr == ""
+
+
+def test_every_argument_and_option_has_a_help_and_every_help_a_parameter() -> None:
+    for name in COMMANDS:
+        parameters = [x for x in subcommand(name).params if not x.hidden]
+        assert [x.name for x in parameters if not x.help] == [], name
+        names = {x.metavar for x in parameters} | {option for x in parameters for option in x.opts}
+        assert read_description(name, "")[1].keys() <= names, name
+
+
+def test_an_error_in_an_argument_of_the_library_names_the_option(capfd) -> None:
+    message = "depkit: error: --preset: it sets the groupings and bins; leave out --by and --bins;"
+    arguments = ["analyze", str(TINY), str(TINY), "--preset", "conllx", "--by", "upos"]
+    assert_fails(capfd, arguments, 2, message)
