@@ -75,6 +75,7 @@ _CONFUSION = (
 def analyze_command(
     gold: Gold,
     preds: Preds,
+    *,
     by: Annotated[
         list[str] | None,
         option(
@@ -127,13 +128,14 @@ def analyze_command(
         worst=worst, calibration=calibration, agreement=agreement, top=top, rer=rer,
         confidence=confidence, test=test, seed=seed, train=train, plot=plot, measure=measure,
     )  # fmt: skip
-    plan = request.resolve(evaluator, len(preds))
+    plan = request.resolve(evaluator)
     if plan.num_kinds > 1 and layout in ("json", "csv"):
         raise typer.BadParameter(
             "it can contain only one table: choose one of --by or --preset, --confusion, --worst,"
             " --calibration and --agreement",
             param_hint=f"--format {layout}",
         )
+    request.check(plan, len(preds))
     if plot:
         check_plot_path(plot)
     options.check_inputs([gold, *preds, train or ""], quiet)

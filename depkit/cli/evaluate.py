@@ -55,6 +55,7 @@ Subtypes = Annotated[options.Subtypes, option(DATA, help=options.SUBTYPES_HELP)]
 def evaluate_command(
     gold: Gold,
     preds: Preds,
+    *,
     punct: options.Punct = "keep",
     subtypes: Annotated[
         options.Subtypes | None,

@@ -18,6 +18,7 @@ from depkit.score.evaluators import find_evaluator
 def report_command(
     gold: Gold,
     preds: Preds,
+    *,
     output: Annotated[str, option(OUTPUT, "--output", "-o", metavar="FILE")],
     limit_sentences: Annotated[int, option(OUTPUT, min=1)] = LIMIT,
     evalb: EvalbParameters = None,

@@ -26,6 +26,7 @@ Color = Literal["auto", "always", "never"]
 
 def show_command(
     file: Annotated[str, typer.Argument(metavar="FILE")] = "-",
+    *,
     style: Annotated[Style | None, typer.Option(show_default="arcs")] = None,
     sentence: Annotated[list[str] | None, typer.Option(metavar="ID")] = None,
     width: Annotated[

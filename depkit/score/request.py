@@ -71,11 +71,8 @@ class Request:
     plot: str | None = None
     measure: str | None = None
 
-    def resolve(self, evaluator: Evaluator, num_systems: int) -> Plan:
-        """Return the plan for some systems.
-
-        Raises ArgumentError for an argument that has a wrong value or would have no effect.
-        """
+    def resolve(self, evaluator: Evaluator) -> Plan:
+        """Return the plan. Raises ArgumentError for an argument that contradicts another one."""
         evaluator.refuse(**vars(self))
         metric = find_metric(self.metric, evaluator.analysis_metrics) if self.metric else None
         calibration_bins = self._calibration_bins() if self.calibration else 0
@@ -91,12 +88,19 @@ class Request:
         if self.agreement:
             one_bin = View((), (), metric or "LAS")
             agreement = self._views(evaluator, metric) if has_bins else [one_bin]
+        return Plan(
+            views, metric or evaluator.default_metric, self.confusion, self.worst or 0,
+            calibration_bins, agreement,
+        )  # fmt: skip
+
+    def check(self, plan: Plan, num_systems: int) -> None:
+        """Raise ArgumentError for an argument with a wrong value, or without effect on the plan."""
         if self.calibration:
-            _check_metric("calibration", metric or "LAS", CALIBRATED_METRICS)
-        for view in agreement:
+            _check_metric("calibration", plan.metric, CALIBRATED_METRICS)
+        for view in plan.agreement:
             _check_metric("agreement", view.metric, AGREEMENT_METRICS)
-        self._check_effects(views, [*views, *agreement], num_systems > 1)
-        for view in (*views, *agreement):
+        self._check_effects(plan, num_systems > 1)
+        for view in (*plan.views, *plan.agreement):
             view.check()
             if self.train is None:
                 view.require_no_training_file()
@@ -104,10 +108,6 @@ class Request:
             if name not in CONFUSIONS:
                 message = f"there is no confusion of '{name}'; choose from {', '.join(CONFUSIONS)}"
                 raise ArgumentError("confusion", message)
-        return Plan(
-            views, metric or evaluator.default_metric, self.confusion, self.worst or 0,
-            calibration_bins, agreement,
-        )  # fmt: skip
 
     def _calibration_bins(self) -> int:
         """Return the number of bins that `bins` gives for the calibration."""
@@ -140,12 +140,10 @@ class Request:
             raise ArgumentError("metric", f"`preset` {self.preset} sets it, so leave it out")
         return [replace(view, metric=metric or view.metric) for view in views]
 
-    def _check_effects(
-        self, views: Sequence[View], all_views: Sequence[View], several: bool
-    ) -> None:
-        """Raise ArgumentError for an argument that would have no effect."""
+    def _check_effects(self, plan: Plan, several: bool) -> None:
+        views = plan.views
         has_bins = self.bins is not None and not self.calibration
-        reads_train = any(set(NEEDS_TRAIN) & set(view.by) for view in all_views)
+        reads_train = any(set(NEEDS_TRAIN) & set(x.by) for x in (*views, *plan.agreement))
         # For each argument its value, whether it has an effect, and what it needs for that.
         for name, value, has_effect, needs in (
             ("train", self.train, reads_train, "`by` frequency or `by` oov"),
