@@ -417,7 +417,9 @@ Format = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-JsonFlag = Annotated[bool, typer.Option("--json", hidden=True)]  # --format json
+JsonFlag = Annotated[  # an older name of --format json
+    bool, typer.Option("--json", hidden=True, rich_help_panel=OUTPUT)
+]
 
 
 def resolve_format(format: TableFormat | None, as_json: bool) -> TableFormat:
