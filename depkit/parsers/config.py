@@ -6,20 +6,23 @@ trained with; do not set them.
 """
 
 import dataclasses
-import typing
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
-from depkit.parsers.settings import ConfigError, from_dict, overlay, parse_setting
+from depkit.files.bounds import Bounds, setting
+from depkit.parsers.settings import (
+    ConfigError,
+    check_effects,
+    from_dict,
+    overlay,
+    parse_setting,
+    setting_names,
+)
 
 C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
-# Settings that can be changed when a trained parser is loaded, see `apply_test_time_settings`
-TEST_TIME_SETTINGS = (
-    "encoder.window", "encoder.relaxed", "encoder.attend", "inputs.context.model",
-    "inputs.treebank_name",
-)  # fmt: skip
 # Metadata of the sections that the network and its weights do not depend on
 UNTRAINED = {"trained": False}
 Algorithm = Literal["mst", "eisner", "argmax"]
@@ -52,7 +55,8 @@ class Context:
     """
 
     source: Literal["none", "transformer", "elmo"] = "none"
-    model: str = ""  # transformer: directory of a Hugging Face encoder, or its name on the hub
+    # transformer: directory of a Hugging Face encoder, or its name on the hub
+    model: str = setting("", at_test_time=True)
     revision: str = ""  # revision of the transformer on the hub; training writes the exact one
     depth: int = 0  # only this many layers of the transformer are used, the first ones; 0: all
     # "single" takes one layer, the top-th from the last (top=1 is the last layer); "average" takes
@@ -62,7 +66,8 @@ class Context:
     top: int = 4
     pooling: Literal["first", "last", "mean"] = "mean"  # how pieces of a word become one vector
     size: int = 100  # size of the learned projection of the vectors; 0 uses no projection
-    dropout: float = 0.0  # dropout of the elements of the vectors, before the projection
+    # dropout of the elements of the vectors, before the projection
+    dropout: float = setting(0.0, below=1)
     tune: bool = False  # true trains the transformer with the parser; false keeps it frozen
     # a sentence that is longer than the transformer's limit is read in segments of pieces;
     # two consecutive segments share at least this many pieces, but at most half a segment
@@ -78,38 +83,42 @@ class Inputs:
     """Section inputs: the parts of the vector of a word, and their sizes. Size 0 omits a part."""
 
     word: int = 100  # size of the word embedding
-    word_min_count: int = 2  # words that occur less often in train are unknown words
+    # words that occur less often in train are unknown words
+    word_min_count: int = setting(2, minimum=1)
     # during training, a word that occurs c times in train is replaced by the unknown word with
     # probability z / (z + c), where z is this setting; 0 replaces no words
     word_unknown: float = 0.0
     # Standard deviation of the initial word embeddings. The code of Li et al. (2019) has 0.07 where
     # they are added to pretrained vectors, whose elements have a standard deviation of 1.
-    word_std: float = 1.0
+    word_std: float = setting(1.0, needs="word")
     # dropout of the vector of the word, pretrained vectors included, with one mask for a whole
     # sentence
-    word_dropout: float = 0.0
+    word_dropout: float = setting(0.0, below=1)
     lowercase: bool = True  # look words up in lower case
     tag: int = 0  # size of the embedding of the input's tag
     # The column of the tag; "ppos" is PPOS, the predicted tag in CoNLL-09
-    tag_column: Literal["upos", "xpos", "ppos"] = "xpos"
-    tag_dropout: float = 0.0  # dropout of the tag embedding, with one mask for a whole sentence
+    tag_column: Literal["upos", "xpos", "ppos"] = setting("xpos", needs="tag")
+    # dropout of the tag embedding, with one mask for a whole sentence
+    tag_dropout: float = setting(0.0, below=1, needs="tag")
     char: int = 0  # size of the vector that is computed from the characters of a word
     # "lstm" is a bidirectional LSTM over all characters; "concat" concatenates the embeddings of
     # the first 8 and the last 8 characters (CharConcat, Kitaev and Klein 2018)
-    char_kind: Literal["lstm", "concat"] = "lstm"
+    char_kind: Literal["lstm", "concat"] = setting("lstm", needs="char")
     # size of the embedding of one character; with char_kind=concat, 16 embeddings are projected to
     # inputs.char unless inputs.char is 16 times this size
-    char_embedding: int = 64
-    char_dropout: float = 0.0  # dropout of the character embeddings
+    char_embedding: int = setting(64, minimum=1, needs="char")
+    char_dropout: float = setting(0.0, below=1, needs="char")  # dropout of the character embeddings
     # dropout of the vector from the characters, with one mask for a whole sentence
-    char_vector_dropout: float = 0.0
+    char_vector_dropout: float = setting(0.0, below=1, needs="char")
     # true reads a special character before the first and after the last character of a word
-    char_boundaries: bool = False
+    char_boundaries: bool = setting(False, needs="char")
     # size of a vector from hashed prefixes, suffixes and the shape of a word; it is concatenated
     # with the vector from the characters, and dropped together with it
     affix: int = 0
-    affix_rows: int = 10_000  # rows of the table that the affixes are hashed to
-    affix_dropout: float = 0.0  # probability that an affix is left out in training
+    # rows of the table that the affixes are hashed to
+    affix_rows: int = setting(10_000, minimum=1, needs="affix")
+    # probability that an affix is left out in training
+    affix_dropout: float = setting(0.0, below=1, needs="affix")
     # size of a vector of the probabilities that tags and FEATS have for the word regardless of its
     # context, estimated from the words of train with the same form or the same endings
     prior: int = 0
@@ -119,15 +128,16 @@ class Inputs:
     treebank: int = 0
     # the treebank whose vector is used in parsing; "" takes the name of the file, or the largest
     # treebank if there was none of this name in training
-    treebank_name: str = ""
+    treebank_name: str = setting("", needs="treebank", at_test_time=True)
     # for a parser that corrects a parse of the sentence: size of a vector of the relation that a
     # word has in that parse; the encoder also reads the arcs (Mohammadshahi and Henderson 2021)
     draft: int = 0
     # how the vectors of word, tag, characters and context are combined
     combine: Literal["concat", "sum"] = "concat"
     # dropout of whole parts (word, tag, characters, context), drawn separately for each part
-    part_dropout: float = 0.33
-    dropout: float = 0.33  # dropout of the combined vectors, with one mask for a whole sentence
+    part_dropout: float = setting(0.33, below=1)
+    # dropout of the combined vectors, with one mask for a whole sentence
+    dropout: float = setting(0.33, below=1)
     # true lets the encoder read one more position, with a learned vector, after the last word (the
     # stop token of Kitaev and Klein 2018); it cannot be a head or a dependent. Of the dropouts of
     # this section, only `dropout` applies to its vector.
@@ -148,10 +158,11 @@ class BiLSTM:
 
     projects_inputs: ClassVar[bool] = False  # an LSTM reads inputs of any size
     kind: Literal["bilstm"] = "bilstm"
-    layers: int = 3
-    size: int = 400  # size of the hidden state in each direction
-    dropout: float = 0.33  # dropout between layers
-    recurrent_dropout: float = 0.0  # dropout of the hidden state between two time steps
+    layers: int = setting(3, minimum=1)
+    size: int = setting(400, minimum=1)  # size of the hidden state in each direction
+    dropout: float = setting(0.33, below=1)  # dropout between layers
+    # dropout of the hidden state between two time steps
+    recurrent_dropout: float = setting(0.0, below=1)
 
 
 @dataclass(frozen=True)
@@ -159,23 +170,30 @@ class AttentionEncoder:
     """The settings that the encoders with self-attention share."""
 
     projects_inputs: ClassVar[bool] = True  # inputs of another size are projected to `size`
-    layers: int = 3
-    size: int = 400  # size of the vectors between layers
-    heads: int = 8  # attention heads of a layer
-    head_size: int = 25  # size of the query, key and value vectors of a head
-    feedforward: int = 800  # size of the hidden layer of the feed-forward networks
-    attention_dropout: float = 0.1  # dropout of attention weights
-    feedforward_dropout: float = 0.1  # dropout of the hidden layer of the feed-forward networks
-    residual_dropout: float = 0.2  # dropout of the output of each sublayer
+    layers: int = setting(3, minimum=1)
+    size: int = setting(400, minimum=1)  # size of the vectors between layers
+    heads: int = setting(8, minimum=1)  # attention heads of a layer
+    head_size: int = setting(25, minimum=1)  # size of the query, key and value vectors of a head
+    # size of the hidden layer of the feed-forward networks
+    feedforward: int = setting(800, minimum=1)
+    attention_dropout: float = setting(0.1, below=1)  # dropout of attention weights
+    # dropout of the hidden layer of the feed-forward networks
+    feedforward_dropout: float = setting(0.1, below=1)
+    residual_dropout: float = setting(0.2, below=1)  # dropout of the output of each sublayer
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"  # kind of position vectors
     # true normalises the input of each sublayer; false normalises its output, as Vaswani et al.
     # (2017) do
     norm_first: bool = False
     # a word attends to words at most this many positions away; 0 attends to the whole sentence
-    window: int = 0
+    window: int = setting(0, at_test_time=True)
     # with a window: the artificial root, the first and the last word attend to all words, and all
     # words attend to them (Kitaev and Klein 2018, section 4.2)
-    relaxed: bool = False
+    relaxed: bool = setting(False, at_test_time=True)
+
+    def check(self) -> None:
+        """Raise ValueError if settings contradict each other."""
+        if self.relaxed and not self.window:
+            raise ValueError("encoder.relaxed needs a window; set encoder.window to 1 or more")
 
 
 @dataclass(frozen=True)
@@ -186,14 +204,17 @@ class SelfAttention(AttentionEncoder):
     # "sinusoidal" and "learned" are kinds of position vectors; "rotary" has no vectors, but rotates
     # queries and keys by angles that grow with the position (RoFormer, Su et al. 2021)
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"  # type: ignore[assignment]
-    rotary_base: float = 1000.0  # base of the frequencies of rotary positions
+    # base of the frequencies of rotary positions
+    rotary_base: float = setting(1000.0, above=1, needs={"positions": ["rotary"]})
     # "sum" adds position vectors to the inputs; "concat" concatenates inputs and position vectors
     # of the same size, so the vectors between layers have twice `size` (Kitaev and Klein 2018,
     # section 3)
     combine_positions: Literal["sum", "concat"] = "sum"
     # with position vectors that are added: true applies dropout to the sum, false to the inputs
     # alone. Its rate is inputs.dropout, or encoder.lstm_dropout with kind=stacked.
-    drop_positions: bool = True
+    drop_positions: bool = setting(
+        True, needs={"positions": ["learned", "sinusoidal"], "combine_positions": ["sum"]}
+    )
     # true computes queries and keys from the position vectors alone, in all layers (Kitaev and
     # Klein 2018, section 3)
     position_attention: bool = False
@@ -206,6 +227,26 @@ class SelfAttention(AttentionEncoder):
     # nothing at first (Fixup, Zhang et al. 2019)
     zero_init: bool = False
 
+    def check(self) -> None:
+        """Raise ValueError if settings contradict each other."""
+        super().check()
+        if self.positions != "rotary":
+            return
+        if self.head_size % 2:
+            raise ValueError(
+                f"encoder.head_size is {self.head_size}; encoder.positions=rotary needs an even"
+                " number"
+            )
+        for name, is_set in (
+            ("combine_positions=concat", self.combine_positions == "concat"),
+            ("position_attention", self.position_attention),
+        ):
+            if is_set:
+                raise ValueError(
+                    f"encoder.{name} needs position vectors; set encoder.positions to learned or"
+                    " sinusoidal"
+                )
+
 
 @dataclass(frozen=True)
 class Stacked(SelfAttention):
@@ -216,11 +257,12 @@ class Stacked(SelfAttention):
 
     projects_inputs: ClassVar[bool] = False
     kind: Literal["stacked"] = "stacked"  # type: ignore[assignment]
-    lstm_layers: int = 3
-    lstm_size: int = 400  # size of the hidden state in each direction
+    lstm_layers: int = setting(3, minimum=1)
+    lstm_size: int = setting(400, minimum=1)  # size of the hidden state in each direction
     # dropout between the layers of the BiLSTM, and of the vectors that the self-attention reads
-    lstm_dropout: float = 0.33
-    recurrent_dropout: float = 0.0  # dropout of the hidden state between two time steps
+    lstm_dropout: float = setting(0.33, below=1)
+    # dropout of the hidden state between two time steps
+    recurrent_dropout: float = setting(0.0, below=1)
 
 
 @dataclass(frozen=True)
@@ -233,7 +275,18 @@ class Factored(AttentionEncoder):
     kind: Literal["factored"] = "factored"
     # Which halves attention compares (Kitaev and Klein 2018, section 4.1): a list with one entry
     # for all layers, or with one entry for each layer; [] is ["both"]
-    attend: list[Literal["both", "content", "position"]] = field(default_factory=list)
+    attend: list[Literal["both", "content", "position"]] = field(
+        default_factory=list, metadata={"bounds": Bounds(at_test_time=True)}
+    )
+
+    def check(self) -> None:
+        """Raise ValueError if settings contradict each other."""
+        super().check()
+        if len(self.attend) not in (0, 1, self.layers):
+            raise ValueError(
+                f"encoder.attend has {len(self.attend)} entries for {self.layers} layers; give one"
+                " entry for all layers or one for each layer"
+            )
 
 
 @dataclass(frozen=True)
@@ -282,10 +335,12 @@ def can_be_int8(encoder: Encoder) -> bool:
 class TagScorer:
     """Section scorer of a tagger: a classifier with one hidden layer for each predicted column."""
 
-    dropout: float = 0.33  # dropout of the encoder's vectors and of the hidden layers
+    # dropout of the encoder's vectors and of the hidden layers
+    dropout: float = setting(0.33, below=1)
     # the predicted columns; a column that is empty in train is not predicted
     predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
-    tag_hidden: int = 200  # size of the hidden layer of each column's classifier
+    # size of the hidden layer of each column's classifier
+    tag_hidden: int = setting(200, minimum=1)
     # true shares weights between values of FEATS with the same feature, and between values of XPOS
     # with the same character at a position
     shared_attributes: bool = False
@@ -295,8 +350,8 @@ class TagScorer:
 class Scorer(TagScorer):
     """Section scorer of a biaffine parser: classifiers of columns, and the biaffine scorers."""
 
-    arc: int = 500  # size of the MLPs under the biaffine arc scorer
-    label: int = 100  # size of the MLPs under the biaffine label scorer
+    arc: int = setting(500, minimum=1)  # size of the MLPs under the biaffine arc scorer
+    label: int = setting(100, minimum=1)  # size of the MLPs under the biaffine label scorer
     # size of a vector of the predicted tags and FEATS, which these MLPs read in addition to the
     # encoder's output
     tag_vector: int = 0
@@ -328,12 +383,13 @@ class TransitionScorer:
     summary: bool = False
     hidden: int = 500  # size of the hidden layer of the classifier of transitions
     label_hidden: int = 100  # size of the hidden layer of the classifier of labels
-    dropout: float = 0.05  # dropout of the encoder's vectors and of the hidden layers
+    # dropout of the encoder's vectors and of the hidden layers
+    dropout: float = setting(0.05, below=1)
     # in training, number of states of each sentence that the encoder reads in an epoch; 0 for all
     states: int = 4
     # with reads=sentence and graph=true, probability that the encoder reads a training batch
     # without arcs; it then reads each sentence only once, for all of its transitions
-    graph_dropout: float = 0.0
+    graph_dropout: float = setting(0.0, below=1)
 
 
 @dataclass(frozen=True)
@@ -368,10 +424,11 @@ class Calibration:
     nothing. They cannot be set.
     """
 
-    arc: float = 1.0  # temperature of arc scores, for the probabilities of a word's heads
-    label: float = 1.0  # temperature of label scores
+    # temperature of arc scores, for the probabilities of a word's heads
+    arc: float = setting(1.0, above=0)
+    label: float = setting(1.0, above=0)  # temperature of label scores
     # temperature of arc scores, for the marginal probabilities of arcs over all trees
-    marginal: float = 1.0
+    marginal: float = setting(1.0, above=0)
 
 
 # How the probabilities of several parsers are averaged
@@ -386,7 +443,7 @@ class Jackknife:
     """
 
     sentences: int = 0  # number of training sentences; 0 if the folds are not known
-    seed: int = 1
+    seed: int = setting(1, maximum=math.inf)
     digest: str = ""  # of the forms of the training sentences
     # share of the sentences of the training files that were dev sentences instead
     dev_split: float = 0.0
@@ -473,69 +530,23 @@ class TransitionConfig(ParserConfig):
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
     """Return the configuration of a trained parser with some settings changed.
 
-    settings: strings KEY=VALUE, with keys in `TEST_TIME_SETTINGS`. No weights depend on these
-    settings. Raises ConfigError for another key or an invalid value.
+    settings: strings KEY=VALUE with settings that no weights depend on. Raises ConfigError for
+    another key or an invalid value.
     """
+    known = setting_names(type(config), at_test_time=True)
     tables = dataclasses.asdict(config)
     changes: dict[str, Any] = {}
-    for setting in settings:
-        if setting.partition("=")[0].strip() not in TEST_TIME_SETTINGS:
+    for text in settings:
+        if text.partition("=")[0].strip() not in known:
             raise ConfigError(
-                f"{setting!r} cannot be set for a trained model; the settings that can be changed"
-                f" are {', '.join(TEST_TIME_SETTINGS)}"
+                f"{text!r} cannot be set for a trained model; the settings that can be changed"
+                f" are {', '.join(known)}"
             )
-        overlay(changes, parse_setting(setting))
+        overlay(changes, parse_setting(text))
     overlay(tables, changes)
     result = from_dict(type(config), tables)
-    check_encoder(result.encoder, changes.get("encoder", {}))
+    check_effects(result, changes)
     return result
-
-
-def check_encoder(encoder: Encoder, settings: dict[str, Any]) -> None:
-    """Raise ConfigError if settings of an encoder contradict each other.
-
-    settings: the encoder settings that the user wrote. A setting that this kind of encoder does not
-    have is an error, unless its value is the default of the kind that has it.
-    """
-    for key, value in settings.items():
-        kinds = [kind for kind in typing.get_args(Encoder) if hasattr(kind(), key)]
-        if not hasattr(encoder, key) and value != getattr(kinds[0](), key):
-            names = " or ".join(kind.kind for kind in kinds)
-            raise ConfigError(f"encoder.{key} can only be set with encoder.kind={names}")
-    if isinstance(encoder, Factored) and len(encoder.attend) not in (0, 1, encoder.layers):
-        raise ConfigError(
-            f"encoder.attend has {len(encoder.attend)} entries for {encoder.layers} layers; give"
-            " one entry for all layers or one for each layer"
-        )
-    if isinstance(encoder, AttentionEncoder) and encoder.relaxed and not encoder.window:
-        raise ConfigError("encoder.relaxed needs a window; set encoder.window to 1 or more")
-    if isinstance(encoder, SelfAttention) and encoder.positions == "rotary":
-        if encoder.head_size % 2:
-            raise ConfigError(
-                f"encoder.head_size is {encoder.head_size}; encoder.positions=rotary needs an even"
-                " number"
-            )
-        if encoder.rotary_base <= 1:
-            raise ConfigError(f"encoder.rotary_base is {encoder.rotary_base:g}; it must be above 1")
-        for name, is_set in (
-            ("combine_positions=concat", encoder.combine_positions == "concat"),
-            ("position_attention", encoder.position_attention),
-        ):
-            if is_set:
-                raise ConfigError(
-                    f"encoder.{name} needs position vectors; set encoder.positions to learned or"
-                    " sinusoidal"
-                )
-    if isinstance(encoder, SelfAttention):
-        is_rotary, is_sum = encoder.positions == "rotary", encoder.combine_positions == "sum"
-        for name, needed, is_met in (
-            ("rotary_base", "encoder.positions=rotary", is_rotary),
-            ("drop_positions", "position vectors that are added", is_sum and not is_rotary),
-        ):
-            if not is_met and settings.get(name, getattr(SelfAttention, name)) != getattr(
-                SelfAttention, name
-            ):
-                raise ConfigError(f"encoder.{name} has no effect without {needed}; leave it out")
 
 
 def describe_inputs(inputs: Inputs) -> list[str]:

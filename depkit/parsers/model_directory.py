@@ -40,7 +40,6 @@ from depkit.parsers.config import (
     ParserConfig,
     apply_test_time_settings,
     can_be_int8,
-    check_encoder,
 )
 from depkit.parsers.engine.device import best_precision, find_device, resolve_precision
 from depkit.parsers.ensembles import combine
@@ -273,7 +272,6 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
         _check_version(directory / CONFIG, tables)
         fields = parser_fields()
         config = make_parser_config({k: v for k, v in tables.items() if k in fields})
-        check_encoder(config.encoder, {})
         _check_resolved(config)
         return config, tables
     except ConfigError as error:

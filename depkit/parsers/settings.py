@@ -1,27 +1,18 @@
 """Configuration dataclasses from TOML tables and back, with errors that name the setting."""
 
 import dataclasses
-import math
 import re
 import tomllib
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
+from depkit.files.bounds import Bounds, get_bounds
 from depkit.files.suggestion import describe_unknown
 
 T = TypeVar("T")
 
-# Settings that must be 1 or more. Other numbers must be 0 or more, and dropouts less than 1.
-_AT_LEAST_ONE = frozenset(
-    "layers heads head_size feedforward tag_hidden char_embedding word_min_count tokenizer.epochs"
-    " patience batch_tokens batch_characters accumulate decay_updates plateau embedding"
-    " affix_rows lstm_layers lstm_size encoder.size tokenizer.size scorer.arc scorer.label".split()
-)
-
-_MAX_INTEGER = 1 << 31
-_MAX_SIZE = 1 << 24  # of integers in the sections of a parser, which are sizes
 # A key of more than 32 parts. tomllib needs a time that grows with the square of their number.
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
 _LONG_KEY = re.compile(rf"(?<![\w\-\"']){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{32}}")
@@ -38,7 +29,8 @@ def from_dict(
 
     If the type of a field is a union of dataclasses, the key `kind` of its table selects the
     dataclass; the default is the first. A key that the dataclass does not have is ignored if an
-    alternative dataclass has it: another member of the union, or one of `others`.
+    alternative dataclass has it: another member of the union, or one of `others`. The dataclass may
+    have a method `check`, which raises ValueError if its settings contradict each other.
 
     Args:
         kind: The dataclass.
@@ -50,8 +42,10 @@ def from_dict(
         An instance of `kind`; fields without a value have their defaults.
 
     Raises:
-        ConfigError: A key is unknown or has a wrong value; the message names it.
+        ConfigError: A key is unknown or has a wrong value, or values contradict each other; the
+            message names the settings.
     """
+    bounds = {field.name: get_bounds(field) for field in _fields(kind)}
     hints, alternatives = _field_types(kind), list(map(_field_types, others))
     known = list(hints)
     fields: dict[str, Any] = {}
@@ -72,28 +66,96 @@ def from_dict(
             unselected = [member for member in members if member != selected]
             fields[key] = from_dict(selected, value, f"{name}.", unselected)
         else:
-            fields[key] = _check_value(hints[key], value, name)
-    return kind(**fields)
+            fields[key] = _check_value(hints[key], bounds[key], value, name)
+    config = kind(**fields)
+    try:
+        getattr(config, "check", lambda: None)()
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return config
 
 
-def setting_names(kind: type, path: str = "") -> Iterator[str]:
-    """Yield the dotted names of all settings in a configuration dataclass, as in --set KEY=VALUE.
+def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
+    """Raise ConfigError if a setting that the user wrote has no effect in a configuration.
 
-    If a section can be one of several dataclasses, the settings of all of them are included.
-    path: the dotted name of the section, followed by a dot.
+    It has no effect if the setting that it needs is not set (see `bounds.setting`), or if it
+    belongs to another kind of the section. A setting may be written with its default in any case.
+
+    Args:
+        config: The configuration, into which the written settings have been read.
+        written: The tables of settings that the user wrote.
+        path: As for `from_dict`.
     """
-    for key, hint in _field_types(kind).items():
-        classes = _dataclasses_in(hint)
+    hints = _field_types(type(config))
+    for field in dataclasses.fields(config):
+        value, name = getattr(config, field.name), f"{path}{field.name}"
+        if field.name not in written:
+            continue
+        if dataclasses.is_dataclass(value):
+            table, kinds = written[field.name], _dataclasses_in(hints[field.name])
+            for key in table:
+                if key not in _field_types(type(value)):
+                    _refuse_other_kind(kinds, key, table[key], name)
+            check_effects(value, table, f"{name}.")
+        elif value != _get_default(field):
+            for needed, values in get_bounds(field).needs.items():
+                _check_need(config, needed, values, name, path)
+
+
+def _refuse_other_kind(kinds: Sequence[type], key: str, value: Any, path: str) -> None:
+    """Raise ConfigError if only other kinds of a section have a key, unless it has its default."""
+    having = {kind: field for kind in kinds for field in _fields(kind) if field.name == key}
+    if having and value != _get_default(next(iter(having.values()))):
+        names = " or ".join(kind.kind for kind in having)  # type: ignore[attr-defined]
+        raise ConfigError(f"{path}.{key} can only be set with {path}.kind={names}")
+
+
+def _check_need(config: Any, needed: str, values: Sequence[Any], name: str, path: str) -> None:
+    """Raise ConfigError if the setting that another one needs does not have one of the values."""
+    found = getattr(config, needed)
+    if found in values or (found and not values):
+        return
+    if values:
+        raise ConfigError(
+            f"{name} has no effect with {path}{needed}={found}; leave it out, or set"
+            f" {path}{needed} to {' or '.join(map(str, values))}"
+        )
+    raise ConfigError(f"{name} has no effect without {path}{needed}; set both, or leave it out")
+
+
+def setting_names(kind: type, path: str = "", at_test_time: bool = False) -> list[str]:
+    """List the dotted names of all settings in a configuration dataclass, as in --set KEY=VALUE.
+
+    Args:
+        kind: The dataclass. If a section can be one of several dataclasses, the settings of all of
+            them are included.
+        path: As for `from_dict`.
+        at_test_time: Whether to list only those that can be changed for a trained model.
+    """
+    names, hints = [], _field_types(kind)
+    for field in _fields(kind):
+        classes = _dataclasses_in(hints[field.name])
         for section in classes:
-            yield from setting_names(section, f"{path}{key}.")
-        if not classes:
-            yield f"{path}{key}"
+            names += setting_names(section, f"{path}{field.name}.", at_test_time)
+        if not classes and (get_bounds(field).at_test_time or not at_test_time):
+            names.append(f"{path}{field.name}")
+    return list(dict.fromkeys(names))
 
 
 def _field_types(kind: type) -> dict[str, Any]:
     """Return the types of a dataclass's fields, by name."""
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return {field.name: hints[field.name] for field in _fields(kind)}
+
+
+def _fields(kind: Any) -> tuple[dataclasses.Field, ...]:
+    return dataclasses.fields(kind)
+
+
+def _get_default(field: dataclasses.Field) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
 
 
 def _dataclasses_in(hint: Any) -> list[Any]:
@@ -107,10 +169,10 @@ def _select_class(classes: Sequence[type], table: dict[str, Any], name: str) -> 
     if len(classes) == 1 or "kind" not in table:
         return classes[0]
     by_kind = {member.kind: member for member in classes}  # type: ignore[attr-defined]
-    return by_kind[_check_value(Literal[tuple(by_kind)], table["kind"], f"{name}.kind")]
+    return by_kind[_check_value(Literal[tuple(by_kind)], Bounds(), table["kind"], f"{name}.kind")]
 
 
-def _check_value(hint: Any, value: Any, name: str) -> Any:
+def _check_value(hint: Any, bounds: Bounds, value: Any, name: str) -> Any:
     """Check the value of a setting, and return it; an int is converted if the type is float.
 
     Raises ConfigError if the value does not have the type or is out of bounds.
@@ -125,22 +187,13 @@ def _check_value(hint: Any, value: Any, name: str) -> Any:
         (item_type,) = typing.get_args(hint)
         if not isinstance(value, list):
             raise ConfigError(f"{name} is {value!r}; it takes a list")
-        return [_check_value(item_type, item, name) for item in value]
+        return [_check_value(item_type, bounds, item, name) for item in value]
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"{name} is {value!r}; it takes a value of type {hint.__name__}")
-    if hint in (int, float):
-        key = name.rpartition(".")[2]
-        minimum = 1 if key in _AT_LEAST_ONE or name in _AT_LEAST_ONE else 0
-        if name.startswith("calibration.") and not 0 < value < math.inf:
-            raise ConfigError(f"{name} is {value!r}; a temperature must be above 0")
-        if not value >= minimum or (key.endswith("dropout") and value >= 1):
-            bounds = "from 0 to less than 1" if key.endswith("dropout") else f"{minimum} or more"
-            raise ConfigError(f"{name} is {value!r}; it takes {bounds}")
-        maximum = _MAX_INTEGER if name.startswith(("training.", "tokenizer.")) else _MAX_SIZE
-        if hint is int and value > maximum:
-            raise ConfigError(f"{name} is too large; it takes {maximum} at most")
+    if hint in (int, float) and (violation := bounds.violation(value)):
+        raise ConfigError(f"{name} {violation}")
     return value
 
 

@@ -1,7 +1,6 @@
 """Recipes: all settings of a parser and of its training, read from TOML."""
 
 import dataclasses
-import math
 import tomllib
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -9,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
+from depkit.files.bounds import MAX_COUNT, setting
 from depkit.files.suggestion import describe_unknown
 from depkit.parsers.config import (
     GRAPH_ENCODERS,
@@ -16,11 +16,11 @@ from depkit.parsers.config import (
     Inputs,
     ParserConfig,
     PretrainedEncoder,
-    check_encoder,
 )
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
 from depkit.parsers.settings import (
     ConfigError,
+    check_effects,
     from_dict,
     overlay,
     parse_setting,
@@ -29,18 +29,6 @@ from depkit.parsers.settings import (
 )
 from depkit.score.punctuation import parse_policy
 
-# Settings of the section inputs, each with the size without which it has no effect
-_NEEDED_SIZES = {
-    "word_std": "word", "tag_column": "tag", "tag_dropout": "tag", "char_kind": "char",
-    "char_embedding": "char", "char_dropout": "char", "char_vector_dropout": "char",
-    "char_boundaries": "char", "affix_rows": "affix", "affix_dropout": "affix",
-    "treebank_name": "treebank",
-}  # fmt: skip
-# Settings of the section training, each with the schedules that it belongs to
-_SCHEDULES = {
-    "decay": ("exponential", "step", "plateau"), "decay_updates": ("exponential", "step"),
-    "plateau": ("plateau",),
-}  # fmt: skip
 RENAMED = {"kk2018-factored": "factored"}  # recipes whose old names can still be used
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
 
@@ -49,16 +37,21 @@ MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.u
 class Training:
     """The optimiser, its schedule, and when training stops; section [training]."""
 
-    epochs: int = 60  # maximum number of epochs; 0 chooses it by the size of the treebank
-    patience: int = 20  # training stops after this many epochs without a better dev score
-    batch_tokens: int = 1000  # maximum number of tokens in a batch, padding included
-    updates: int = 0  # batches of a small treebank are reduced to get this many updates; 0: never
-    accumulate: int = 1  # batches of each process in an update, which uses their mean gradient
+    # maximum number of epochs; 0 chooses it by the size of the treebank
+    epochs: int = setting(60, maximum=MAX_COUNT)
+    # training stops after this many epochs without a better dev score
+    patience: int = setting(20, minimum=1, maximum=MAX_COUNT)
+    # maximum number of tokens in a batch, padding included
+    batch_tokens: int = setting(1000, minimum=1, maximum=MAX_COUNT)
+    # batches of a small treebank are reduced to get this many updates; 0: never
+    updates: int = setting(0, maximum=MAX_COUNT)
+    # batches of each process in an update, which uses their mean gradient
+    accumulate: int = setting(1, minimum=1, maximum=MAX_COUNT)
     rate: float = 2e-3  # the highest learning rate
     context_rate: float = 5e-5  # the highest rate of the last layer of a fine-tuned transformer
     layer_decay: float = 1.0  # multiplies context_rate from each layer to the layer below
-    beta1: float = 0.9  # of Adam
-    beta2: float = 0.9  # of Adam
+    beta1: float = setting(0.9, below=1)  # of Adam
+    beta2: float = setting(0.9, below=1)  # of Adam
     epsilon: float = 1e-12  # of Adam
     # of Adam: an L2 penalty; of AdamW: weights are multiplied by 1 - rate * weight_decay
     weight_decay: float = 0.0
@@ -66,15 +59,17 @@ class Training:
     clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
     # Updates over which the rate rises linearly, before the schedule begins. With the schedule
     # "linear", the rise is faster if they would take more than a fifth of the training.
-    warmup: int = 0
+    warmup: int = setting(0, maximum=MAX_COUNT)
     # "linear" lowers the rate to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
     # "exponential" multiplies it by `decay` smoothly over each `decay_updates` updates, "step"
     # after each `decay_updates` updates, "plateau" after each `plateau` epochs without a better dev
     # score. Updates are counted from the end of the warm-up.
     schedule: Literal["linear", "exponential", "step", "plateau", "constant"] = "linear"
-    decay: float = 0.75
-    decay_updates: int = 5000
-    plateau: int = 5
+    decay: float = setting(0.75, needs={"schedule": ["exponential", "step", "plateau"]})
+    decay_updates: int = setting(
+        5000, minimum=1, maximum=MAX_COUNT, needs={"schedule": ["exponential", "step"]}
+    )
+    plateau: int = setting(5, minimum=1, maximum=MAX_COUNT, needs={"schedule": ["plateau"]})
     # The dev score that selects the best epoch: "LAS" (the default) or "UAS" for a parser, "tags",
     # the mean accuracy of the predicted columns, for a tagger.
     select: str = ""
@@ -91,11 +86,12 @@ class TokenizerTraining:
     """The tokenizer that is trained along with the parser; section [tokenizer]."""
 
     enabled: bool = True  # train a tokenizer if the treebank contains its text
-    embedding: int = 32  # size of a character's embedding
-    size: int = 80  # of the network's layers
-    dropout: float = 0.2
-    epochs: int = 12  # more for a small treebank
-    batch_characters: int = 3000  # maximum number in a batch, padding included
+    embedding: int = setting(32, minimum=1)  # size of a character's embedding
+    size: int = setting(80, minimum=1)  # of the network's layers
+    dropout: float = setting(0.2, below=1)
+    epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)  # more for a small treebank
+    # maximum number in a batch, padding included
+    batch_characters: int = setting(3000, minimum=1, maximum=MAX_COUNT)
     rate: float = 4e-3  # the highest learning rate
     # The share of the paragraphs of which an epoch also has a variant: in capital letters, with
     # made-up names, with less white space and others
@@ -106,7 +102,8 @@ class TokenizerTraining:
 class Distillation:
     """What a student learns from its teacher (depkit distill only); section [distillation]."""
 
-    weight: float = 0.5  # of the teacher's distributions over treebank words; gold has 1 - weight
+    # of the teacher's distributions over treebank words; gold has 1 - weight
+    weight: float = setting(0.5, maximum=1)
     # Words of additional text in an epoch, as a multiple of the treebank's words. Each epoch
     # begins where the previous epoch ended in the text.
     text: float = 1.0
@@ -183,8 +180,8 @@ def make_recipe(
             is_complete = True
         for key in ("format_version", "calibration"):  # only a model's config.toml has these
             overrides.pop(key, None)
-    for setting in settings or []:
-        overlay(overrides, parse_setting(setting))
+    for text in settings or []:
+        overlay(overrides, parse_setting(text))
     if "calibration" in overrides:
         raise ConfigError(
             "calibration is measured when training is finished and cannot be set; leave it out"
@@ -196,29 +193,11 @@ def make_recipe(
         del encoder["positions"]  # a value that this kind of encoder does not have
     overlay(tables, overrides)
     recipe = from_tables(tables)
-    check_encoder(recipe.parser.encoder, {} if shared else overrides.get("encoder", {}))
     check_recipe(recipe)
     if not shared and not is_complete:
-        _check_effects(recipe, overrides)
+        check_effects(recipe, overrides)
+        check_effects(recipe.parser, overrides)
     return recipe
-
-
-def _check_effects(recipe: Recipe, overrides: dict[str, Any]) -> None:
-    """Raise ConfigError if the user changes a setting that has no effect in this recipe."""
-    inputs, training = recipe.parser.inputs, recipe.training
-    for key, size in _NEEDED_SIZES.items():
-        if not getattr(inputs, size) and getattr(inputs, key) != getattr(type(inputs), key):
-            if key in overrides.get("inputs", {}):
-                raise ConfigError(
-                    f"inputs.{key} has no effect without inputs.{size}; set both, or leave it out"
-                )
-    for key, schedules in _SCHEDULES.items():
-        if training.schedule not in schedules and getattr(training, key) != getattr(Training, key):
-            if key in overrides.get("training", {}):
-                raise ConfigError(
-                    f"training.{key} has no effect with training.schedule={training.schedule};"
-                    f" leave it out, or set the schedule to {' or '.join(schedules)}"
-                )
 
 
 def from_tables(tables: dict[str, Any]) -> Recipe:
@@ -293,15 +272,6 @@ def check_recipe(recipe: Recipe) -> None:
     if isinstance(recipe.parser.encoder, PretrainedEncoder):
         _check_pretrained(inputs)
     family.check(recipe.parser)
-    if not math.isfinite(recipe.distillation.text):
-        raise ConfigError(
-            "distillation.text must be a finite number: the words of text in an epoch, as a"
-            " multiple of the treebank's words"
-        )
-    if recipe.distillation.weight > 1:
-        raise ConfigError(
-            f"distillation.weight is {recipe.distillation.weight:g}; it must be from 0 to 1"
-        )
     try:
         parse_policy(recipe.training.punct)
     except ValueError as error:
@@ -310,10 +280,6 @@ def check_recipe(recipe: Recipe) -> None:
     if inputs.stop and recipe.parser.encoder.kind == "none":
         raise ConfigError("inputs.stop has no effect with encoder.kind=none; set only one of them")
     training = recipe.training
-    for name in ("beta1", "beta2"):
-        value = getattr(training, name)
-        if not 0 <= value < 1:
-            raise ConfigError(f"training.{name} is {value:g}; it must be at least 0 and below 1")
     if training.schedule == "plateau" and training.plateau >= training.patience:
         raise ConfigError(
             f"training.plateau is {training.plateau}, but training stops after"

@@ -120,7 +120,7 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("bilstm", None, ["encoder.window=5"]), "encoder.window can only be set with"),
         (("selfatt", None, ["encoder.relaxed=true"]), "relaxed needs a window"),
         (("selfatt", None, ["encoder.head_size=25"]), "head_size is 25; .* needs an even number"),
-        (("selfatt", None, ["encoder.rotary_base=1"]), "rotary_base is 1; it must be above 1"),
+        (("selfatt", None, ["encoder.rotary_base=1"]), "rotary_base is 1.0; it takes a number ab"),
         (
             ("selfatt", None, ["encoder.combine_positions=concat"]),
             "combine_positions=concat needs position vectors",

@@ -10,7 +10,8 @@ from typer.core import TyperArgument, TyperOption
 from depkit.cli import main
 from depkit.cli.evaluate import NAMES
 from depkit.cli.usage import number_limits
-from depkit.parsers.config import TEST_TIME_SETTINGS
+from depkit.parsers.config import ParserConfig
+from depkit.parsers.settings import setting_names
 from depkit.score.analysis import METRICS, PRESETS
 from depkit.score.evalb_parameters import BUILT_IN
 from depkit.score.groupings import GROUPINGS
@@ -69,7 +70,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     "DEVICE": ("auto", "cpu", "cuda", "mps"),
     "GROUPING": tuple(GROUPINGS),
     "KEY=VALUE": tuple(f"{name}=" for name in recipe_settings()),
-    "parse KEY=VALUE": tuple(f"{name}=" for name in TEST_TIME_SETTINGS),
+    "parse KEY=VALUE": tuple(f"{name}=" for name in setting_names(ParserConfig, at_test_time=True)),
     "METRIC": tuple(METRICS),
     "eval METRIC": tuple(NAMES),
     "PARAMETERS": tuple(BUILT_IN),
