@@ -58,7 +58,7 @@ _depkit_value() {
                 -o | --output | --features | [0-9]*) echo "file" ;;
                 --output-dir) echo "directory" ;;
                 --passes | --treebank | --shard | --workers | --address | --batch-tokens | --threads | --encoding) echo "free" ;;
-                --set) echo "words encoder.window= encoder.relaxed= encoder.attend= inputs.context.model= inputs.treebank_name=" ;;
+                --set) echo "words inputs.treebank_name= inputs.context.model= encoder.window= encoder.relaxed= encoder.attend=" ;;
                 --engine) echo "words processes ray" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac

@@ -7,8 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from depkit.nn.products import MatrixProduct
 
-class AttributeLinear(nn.Module):
+
+class AttributeLinear(MatrixProduct):
     """A linear layer whose outputs have weights of their own, and share those of their attributes.
 
     The weights of an output are the sum of its own, which are zeros at first, and of those of its

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.initial import orthogonal_
+from depkit.nn.products import MatrixProduct
 
 
 class MLP(nn.Module):
@@ -28,7 +29,7 @@ class MLP(nn.Module):
         return self.dropout(nn.functional.leaky_relu(self.linear(x), 0.1))
 
 
-class ArcScorer(nn.Module):
+class ArcScorer(MatrixProduct):
     """score(i <- j) = [d_i; 1] W h_j (Eq. 4); the bias scores j as a head of any dependent."""
 
     def __init__(self, size: int) -> None:
@@ -41,7 +42,7 @@ class ArcScorer(nn.Module):
         return projected @ head.transpose(1, 2)
 
 
-class LabelScorer(nn.Module):
+class LabelScorer(MatrixProduct):
     """Label scores of given pairs of dependent and head, with a bias on both sides.
 
     Each dependent comes with a single head: the gold head in training, the decoded head in

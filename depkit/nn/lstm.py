@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.initial import orthogonal_
+from depkit.nn.settings import BiLSTM as Settings
 
 
 def reversal_indices(lengths: Tensor, longest: int) -> Tensor:
@@ -135,26 +136,17 @@ class BiLSTM(nn.Module):
 
     Args:
         input_size: The width of the input.
-        size: The width of the state in each direction.
-        layers: The number of layers.
-        dropout: The dropout rate between layers.
-        recurrent_dropout: The dropout rate of the state inside each layer.
+        settings: The settings of the encoder.
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        size: int,
-        layers: int,
-        dropout: float,
-        recurrent_dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, input_size: int, settings: Settings) -> None:
         super().__init__()
+        size = settings.size
         self.layers = nn.ModuleList(
-            BiLSTMLayer(input_size if i == 0 else 2 * size, size, recurrent_dropout)
-            for i in range(layers)
+            BiLSTMLayer(input_size if i == 0 else 2 * size, size, settings.recurrent_dropout)
+            for i in range(settings.layers)
         )
-        self.dropout = SharedDropout(dropout)
+        self.dropout = SharedDropout(settings.dropout)
         self.output_size = 2 * size
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:

@@ -4,7 +4,9 @@ Options add rotary positions (Su et al. 2021), a convolution over neighbouring w
 2020), initialisation with zeros (Zhang et al. 2019), and the variants of Kitaev and Klein (2018).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +19,8 @@ from depkit.nn.dropout import SharedDropout, random_mask
 from depkit.nn.graph_attention import GraphAttention
 from depkit.nn.initial import orthogonal_
 from depkit.nn.positions import position_vectors, rotary_angles, rotate
+from depkit.nn.settings import AttentionEncoder
+from depkit.nn.settings import SelfAttention as Settings
 
 ACTIVATIONS = {"relu": functional.relu, "silu": functional.silu}
 
@@ -128,35 +132,23 @@ def _attend_by_products(
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head self-attention without biases (Eqs. 9 to 12).
+    """Multi-head self-attention without biases (Eqs. 9 to 12), which may read a graph.
 
     Args:
-        input_size: The width of the input and the output.
-        heads: The number of attention heads.
-        head_size: The width of a head.
-        dropout: The dropout rate of the attention weights.
-        zero_init: Whether the last linear layer is initialised with zeros.
-        reads_graph: Whether attention reads a graph; see `GraphAttention`.
+        size: The width of the input and the output.
+        settings: The settings of the encoder.
+        reads_graph: Whether attention is that of `GraphAttention`.
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        heads: int,
-        head_size: int,
-        dropout: float,
-        zero_init: bool = False,
-        reads_graph: bool = False,
-    ) -> None:
+    def __init__(self, size: int, settings: Settings, reads_graph: bool = False) -> None:
         super().__init__()
-        self.heads = heads
-        self.head_size = head_size
-        self.dropout = dropout
-        self.query_key_value = nn.Linear(input_size, 3 * heads * head_size, bias=False)
-        self.output = nn.Linear(heads * head_size, input_size, bias=False)
+        self.heads, self.head_size = settings.heads, settings.head_size
+        self.dropout = settings.attention_dropout
+        self.query_key_value = nn.Linear(size, 3 * self.heads * self.head_size, bias=False)
+        self.output = nn.Linear(self.heads * self.head_size, size, bias=False)
         nn.init.xavier_uniform_(self.query_key_value.weight)
-        (nn.init.zeros_ if zero_init else orthogonal_)(self.output.weight)
-        self.graph = GraphAttention(head_size) if reads_graph else None
+        (nn.init.zeros_ if settings.zero_init else orthogonal_)(self.output.weight)
+        self.graph = GraphAttention(self.head_size) if reads_graph else None
 
     def forward(self, x: Tensor, positions: PositionInfo) -> Tensor:
         """Map [batch, length, input_size] to the same shape."""
@@ -185,17 +177,16 @@ class MultiHeadAttention(nn.Module):
 class ResidualLayer(nn.Module):
     """Attention, then a feed-forward network, both as LayerNorm(x + dropout(sublayer(x))).
 
-    These are Eqs. 13 to 15. The linear layers of the feed-forward network are initialised here.
+    These are Eqs. 13 to 15. With `norm_first`, the sublayers are x + dropout(sublayer(
+    LayerNorm(x))) instead (Xiong et al. 2020). The linear layers of the feed-forward network are
+    initialised here.
 
     Args:
-        input_size: The width of the input and the output.
+        size: The width of the input and the output.
+        settings: The settings of the encoder.
         attention: A module that maps (x, PositionInfo) to the shape of x.
         up: The first linear layer of the feed-forward network.
         down: The second linear layer of the feed-forward network.
-        feedforward_dropout: The dropout rate of the hidden feed-forward layer.
-        residual_dropout: The dropout rate of the output of each sublayer.
-        norm_first: Whether the sublayers are x + dropout(sublayer(LayerNorm(x))) instead (Xiong et
-            al. 2020).
         activation: The activation of the feed-forward network, "relu" or "silu".
         zero_init: Whether the weights of `down` are initialised with zeros, so that the
             feed-forward network adds nothing at first (Zhang et al. 2019).
@@ -204,28 +195,27 @@ class ResidualLayer(nn.Module):
 
     def __init__(
         self,
-        input_size: int,
+        size: int,
+        settings: AttentionEncoder,
+        *,
         attention: nn.Module,
         up: nn.Module,
         down: nn.Module,
-        feedforward_dropout: float,
-        residual_dropout: float,
-        norm_first: bool,
         activation: str = "relu",
         zero_init: bool = False,
         convolution: LocalConvolution | None = None,
     ) -> None:
         super().__init__()
-        self.norm_first = norm_first
+        self.norm_first = settings.norm_first
         self.convolution = convolution
         self.attention = attention
-        self.attention_norm = nn.LayerNorm(input_size, eps=1e-3)
+        self.attention_norm = nn.LayerNorm(size, eps=1e-3)
         self.up = up
         self.down = down
         self.activation = ACTIVATIONS[activation]
-        self.feedforward_norm = nn.LayerNorm(input_size, eps=1e-3)
-        self.feedforward_dropout = SharedDropout(feedforward_dropout)
-        self.residual_dropout = SharedDropout(residual_dropout)
+        self.feedforward_norm = nn.LayerNorm(size, eps=1e-3)
+        self.feedforward_dropout = SharedDropout(settings.feedforward_dropout)
+        self.residual_dropout = SharedDropout(settings.residual_dropout)
         for linear, is_last in ((up, False), (down, True)):
             for module in linear.modules():
                 if isinstance(module, nn.Linear):
@@ -247,115 +237,64 @@ class ResidualLayer(nn.Module):
         return self.down(self.feedforward_dropout(self.activation(self.up(x))))
 
 
-class SelfAttention(nn.Module):
-    """Layers of self-attention, over inputs with position vectors (Eq. 7) or with rotary positions.
+class AttentionLayers(nn.Module):
+    """What encoders with layers of attention share.
 
     The attributes window and relaxed may be changed at any time, to see how they affect a trained
     model (Kitaev and Klein 2018, section 4.2).
 
     Args:
         input_size: The width of the input.
-        layers: The number of layers.
-        heads: The number of attention heads.
-        head_size: The width of a head.
-        feedforward: The width of the hidden feed-forward layers.
-        attention_dropout: The dropout rate of the attention weights.
-        feedforward_dropout: The dropout rate of the hidden feed-forward layers.
-        residual_dropout: The dropout rate of the output of each sublayer.
-        input_dropout: The dropout rate of the input.
-        positions: "sinusoidal" for fixed vectors, "learned" for a table of `longest` rows, where
-            later positions share the last row, or "rotary" for rotated queries and keys.
-        longest: The number of learned positions.
-        rotary_base: As for `rotary_angles`.
-        combine_positions: "sum" adds position vectors to the input; "concat" concatenates vectors
-            of the same width, which doubles the width of the layers and of the output.
-        drop_positions: Whether the input's dropout is applied after the position vectors are
-            added. If they are concatenated, they are never dropped.
-        position_attention: Whether all layers compute queries and keys from the position vectors
-            alone (Kitaev and Klein 2018, section 3).
-        input_norm: Whether LayerNorm is applied to the sum or the concatenation.
-        norm_first: As for `ResidualLayer`.
-        activation: As for `ResidualLayer`.
-        zero_init: As for `ResidualLayer`, and for `MultiHeadAttention`.
-        convolution: The kernel of a `LocalConvolution` in each layer; 0 for none.
-        window: As for `attention_mask`.
-        relaxed: As for `attention_mask`.
-        stop: As for `attention_mask`.
-        reads_graph: Whether the layers read a graph; see `GraphAttention`.
+        size: The width of the layers and of the output.
+        settings: The settings of the encoder, except `size`, which is the width of the input.
+        layers: The layers, which map (x, PositionInfo) to the shape of x.
+        input_norm: Whether LayerNorm is applied to the input of the first layer.
+        dropout: The dropout rate of the input.
+        stop: Whether the last position of each sentence is the stop position.
     """
+
+    longest: ClassVar[int]  # the number of learned positions; later ones share the last vector
 
     def __init__(
         self,
         input_size: int,
-        layers: int,
-        heads: int,
-        head_size: int,
-        feedforward: int,
-        attention_dropout: float,
-        feedforward_dropout: float,
-        residual_dropout: float,
-        input_dropout: float,
-        positions: str = "sinusoidal",
-        longest: int = 512,
-        rotary_base: float = 1000.0,
-        combine_positions: str = "sum",
-        drop_positions: bool = True,
-        position_attention: bool = False,
-        input_norm: bool = False,
-        norm_first: bool = False,
-        activation: str = "relu",
-        zero_init: bool = False,
-        convolution: int = 0,
-        window: int = 0,
-        relaxed: bool = False,
-        stop: bool = False,
-        reads_graph: bool = False,
+        size: int,
+        settings: AttentionEncoder,
+        *,
+        layers: Iterable[nn.Module],
+        input_norm: bool,
+        dropout: float,
+        stop: bool,
     ) -> None:
         super().__init__()
-        self.input_size = input_size
-        self.concatenates = combine_positions == "concat"
-        self.output_size = size = (1 + self.concatenates) * input_size
-        self.head_size = head_size
-        self.rotary_base = rotary_base if positions == "rotary" else 0.0
-        self.drop_positions = drop_positions
-        self.position_attention = position_attention
-        self.window = window
-        self.relaxed = relaxed
-        self.stop = stop
-        self.layers = nn.ModuleList(
-            ResidualLayer(
-                size,
-                MultiHeadAttention(
-                    size, heads, head_size, attention_dropout, zero_init, reads_graph
-                ),
-                nn.Linear(size, feedforward), nn.Linear(feedforward, size),
-                feedforward_dropout, residual_dropout, norm_first, activation, zero_init,
-                LocalConvolution(size, convolution) if convolution else None,
-            )
-            for _ in range(layers)
-        )  # fmt: skip
-        self.dropout = SharedDropout(input_dropout)
+        self.input_size, self.output_size = input_size, size
+        self.window, self.relaxed, self.stop = settings.window, settings.relaxed, stop
+        self.layers = nn.ModuleList(layers)
+        self.dropout = SharedDropout(dropout)
         self.input_norm = nn.LayerNorm(size, eps=1e-3) if input_norm else nn.Identity()
-        self.norm = nn.LayerNorm(size, eps=1e-3) if norm_first else nn.Identity()
-        self.positions = nn.Embedding(longest, input_size) if positions == "learned" else None
+        self.norm = nn.LayerNorm(size, eps=1e-3) if settings.norm_first else nn.Identity()
+        is_learned = settings.positions == "learned"
+        self.positions = nn.Embedding(self.longest, input_size) if is_learned else None
 
-    def forward(self, x: Tensor, lengths: Tensor, graph: Tensor | None = None) -> Tensor:
-        """Map x, [batch, length, input_size], and lengths, [batch], to [..., output_size].
+    def position_vectors(self, x: Tensor) -> Tensor:
+        """Make the vectors of the positions of x, [length, input_size]."""
+        return position_vectors(self.positions, x.shape[1], self.input_size, x.device)
 
-        graph: [batch, length], the graph for layers that read one, see `GraphAttention.forward`.
-        """
-        length, device = x.shape[1], x.device
-        rotation = query_vectors = None
-        if self.rotary_base:
-            x = self.dropout(x)
-            rotation = rotary_angles(length, self.head_size, self.rotary_base, device)
-        else:
-            x, query_vectors = self._add_positions(x)
+    def run_layers(
+        self,
+        x: Tensor,
+        lengths: Tensor,
+        rotation: tuple[Tensor, Tensor] | None = None,
+        query_vectors: Tensor | None = None,
+        graph: Tensor | None = None,
+    ) -> Tensor:
+        """Map [batch, length, size] to the same shape; see `PositionInfo` for the arguments."""
+        length = x.shape[1]
         info = PositionInfo(
             attention_mask(lengths, length, self.window, self.relaxed, self.stop),
             real_positions(lengths, length)[..., None],
             rotation,
-            query_vectors if self.position_attention else None,
+            query_vectors,
             graph,
         )
         x = self.input_norm(x)
@@ -363,12 +302,73 @@ class SelfAttention(nn.Module):
             x = layer(x, info)
         return self.norm(x)
 
+
+class SelfAttention(AttentionLayers):
+    """Layers of self-attention, over inputs with position vectors (Eq. 7) or with rotary positions.
+
+    Args:
+        input_size: The width of the input.
+        settings: As for `AttentionLayers`.
+        dropout: As for `AttentionLayers`.
+        stop: As for `AttentionLayers`.
+        reads_graph: Whether the layers read a graph.
+    """
+
+    longest = 512
+
+    def __init__(
+        self,
+        input_size: int,
+        settings: Settings,
+        *,
+        dropout: float = 0.0,
+        stop: bool = False,
+        reads_graph: bool = False,
+    ) -> None:
+        concatenates = settings.combine_positions == "concat"
+        size = (1 + concatenates) * input_size
+        kernel = settings.convolution
+        layers = (
+            ResidualLayer(
+                size,
+                settings,
+                attention=MultiHeadAttention(size, settings, reads_graph),
+                up=nn.Linear(size, settings.feedforward),
+                down=nn.Linear(settings.feedforward, size),
+                activation=settings.activation,
+                zero_init=settings.zero_init,
+                convolution=LocalConvolution(size, kernel) if kernel else None,
+            )
+            for _ in range(settings.layers)
+        )
+        super().__init__(
+            input_size, size, settings, layers=layers, input_norm=settings.input_norm,
+            dropout=dropout, stop=stop,
+        )  # fmt: skip
+        self.concatenates = concatenates
+        self.head_size = settings.head_size
+        self.rotary_base = settings.rotary_base if settings.positions == "rotary" else 0.0
+        self.drop_positions = settings.drop_positions
+        self.position_attention = settings.position_attention
+
+    def forward(self, x: Tensor, lengths: Tensor, graph: Tensor | None = None) -> Tensor:
+        """Map x, [batch, length, input_size], and lengths, [batch], to [..., output_size].
+
+        graph: [batch, length], for layers that read one, see `GraphAttention.forward`.
+        """
+        if self.rotary_base:
+            rotation = rotary_angles(x.shape[1], self.head_size, self.rotary_base, x.device)
+            return self.run_layers(self.dropout(x), lengths, rotation, graph=graph)
+        x, vectors = self._add_positions(x)
+        query_vectors = vectors if self.position_attention else None
+        return self.run_layers(x, lengths, query_vectors=query_vectors, graph=graph)
+
     def _add_positions(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Add or concatenate position vectors; return the result and the vectors.
 
         The vectors have the width of the result, with zeros for the contents if concatenated.
         """
-        vectors = position_vectors(self.positions, x.shape[1], self.input_size, x.device)
+        vectors = self.position_vectors(x)
         if self.concatenates:
             x = torch.cat((self.dropout(x), vectors.expand_as(x)), dim=-1)
             return x, functional.pad(vectors, (self.input_size, 0))

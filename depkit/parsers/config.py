@@ -9,9 +9,11 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from depkit.files.bounds import Bounds, setting
+from depkit.files.bounds import setting
+from depkit.nn.settings import BiLSTM, Encoder
+from depkit.parsers.encoders import ENCODERS
 from depkit.parsers.settings import (
     ConfigError,
     check_effects,
@@ -153,185 +155,6 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class BiLSTM:
-    """Section encoder with kind=bilstm: a bidirectional LSTM."""
-
-    projects_inputs: ClassVar[bool] = False  # an LSTM reads inputs of any size
-    kind: Literal["bilstm"] = "bilstm"
-    layers: int = setting(3, minimum=1)
-    size: int = setting(400, minimum=1)  # size of the hidden state in each direction
-    dropout: float = setting(0.33, below=1)  # dropout between layers
-    # dropout of the hidden state between two time steps
-    recurrent_dropout: float = setting(0.0, below=1)
-
-
-@dataclass(frozen=True)
-class AttentionEncoder:
-    """The settings that the encoders with self-attention share."""
-
-    projects_inputs: ClassVar[bool] = True  # inputs of another size are projected to `size`
-    layers: int = setting(3, minimum=1)
-    size: int = setting(400, minimum=1)  # size of the vectors between layers
-    heads: int = setting(8, minimum=1)  # attention heads of a layer
-    head_size: int = setting(25, minimum=1)  # size of the query, key and value vectors of a head
-    # size of the hidden layer of the feed-forward networks
-    feedforward: int = setting(800, minimum=1)
-    attention_dropout: float = setting(0.1, below=1)  # dropout of attention weights
-    # dropout of the hidden layer of the feed-forward networks
-    feedforward_dropout: float = setting(0.1, below=1)
-    residual_dropout: float = setting(0.2, below=1)  # dropout of the output of each sublayer
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"  # kind of position vectors
-    # true normalises the input of each sublayer; false normalises its output, as Vaswani et al.
-    # (2017) do
-    norm_first: bool = False
-    # a word attends to words at most this many positions away; 0 attends to the whole sentence
-    window: int = setting(0, at_test_time=True)
-    # with a window: the artificial root, the first and the last word attend to all words, and all
-    # words attend to them (Kitaev and Klein 2018, section 4.2)
-    relaxed: bool = setting(False, at_test_time=True)
-
-    def check(self) -> None:
-        """Raise ValueError if settings contradict each other."""
-        if self.relaxed and not self.window:
-            raise ValueError("encoder.relaxed needs a window; set encoder.window to 1 or more")
-
-
-@dataclass(frozen=True)
-class SelfAttention(AttentionEncoder):
-    """Section encoder with kind=selfatt: a transformer encoder that is trained from scratch."""
-
-    kind: Literal["selfatt"] = "selfatt"
-    # "sinusoidal" and "learned" are kinds of position vectors; "rotary" has no vectors, but rotates
-    # queries and keys by angles that grow with the position (RoFormer, Su et al. 2021)
-    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"  # type: ignore[assignment]
-    # base of the frequencies of rotary positions
-    rotary_base: float = setting(1000.0, above=1, needs={"positions": ["rotary"]})
-    # "sum" adds position vectors to the inputs; "concat" concatenates inputs and position vectors
-    # of the same size, so the vectors between layers have twice `size` (Kitaev and Klein 2018,
-    # section 3)
-    combine_positions: Literal["sum", "concat"] = "sum"
-    # with position vectors that are added: true applies dropout to the sum, false to the inputs
-    # alone. Its rate is inputs.dropout, or encoder.lstm_dropout with kind=stacked.
-    drop_positions: bool = setting(
-        True, needs={"positions": ["learned", "sinusoidal"], "combine_positions": ["sum"]}
-    )
-    # true computes queries and keys from the position vectors alone, in all layers (Kitaev and
-    # Klein 2018, section 3)
-    position_attention: bool = False
-    input_norm: bool = False  # layer normalisation of the inputs with their position vectors
-    # in each layer, a gated depthwise convolution over this many words before attention (Conformer,
-    # Gulati et al. 2020); 0 for none. Its last weights are always initialised with zeros.
-    convolution: int = 0
-    activation: Literal["relu", "silu"] = "relu"  # activation of the feed-forward networks
-    # true initialises the last weights of each sublayer with zeros, so that the sublayers add
-    # nothing at first (Fixup, Zhang et al. 2019)
-    zero_init: bool = False
-
-    def check(self) -> None:
-        """Raise ValueError if settings contradict each other."""
-        super().check()
-        if self.positions != "rotary":
-            return
-        if self.head_size % 2:
-            raise ValueError(
-                f"encoder.head_size is {self.head_size}; encoder.positions=rotary needs an even"
-                " number"
-            )
-        for name, is_set in (
-            ("combine_positions=concat", self.combine_positions == "concat"),
-            ("position_attention", self.position_attention),
-        ):
-            if is_set:
-                raise ValueError(
-                    f"encoder.{name} needs position vectors; set encoder.positions to learned or"
-                    " sinusoidal"
-                )
-
-
-@dataclass(frozen=True)
-class Stacked(SelfAttention):
-    """Section encoder with kind=stacked: self-attention that reads the output of a BiLSTM.
-
-    The settings of the self-attention are those of kind=selfatt.
-    """
-
-    projects_inputs: ClassVar[bool] = False
-    kind: Literal["stacked"] = "stacked"  # type: ignore[assignment]
-    lstm_layers: int = setting(3, minimum=1)
-    lstm_size: int = setting(400, minimum=1)  # size of the hidden state in each direction
-    # dropout between the layers of the BiLSTM, and of the vectors that the self-attention reads
-    lstm_dropout: float = setting(0.33, below=1)
-    # dropout of the hidden state between two time steps
-    recurrent_dropout: float = setting(0.0, below=1)
-
-
-@dataclass(frozen=True)
-class Factored(AttentionEncoder):
-    """Section encoder with kind=factored: content and positions are separate halves of a vector.
-
-    `size`, `head_size` and `feedforward` are the sizes of each half.
-    """
-
-    kind: Literal["factored"] = "factored"
-    # Which halves attention compares (Kitaev and Klein 2018, section 4.1): a list with one entry
-    # for all layers, or with one entry for each layer; [] is ["both"]
-    attend: list[Literal["both", "content", "position"]] = field(
-        default_factory=list, metadata={"bounds": Bounds(at_test_time=True)}
-    )
-
-    def check(self) -> None:
-        """Raise ValueError if settings contradict each other."""
-        super().check()
-        if len(self.attend) not in (0, 1, self.layers):
-            raise ValueError(
-                f"encoder.attend has {len(self.attend)} entries for {self.layers} layers; give one"
-                " entry for all layers or one for each layer"
-            )
-
-
-@dataclass(frozen=True)
-class NoEncoder:
-    """Section encoder with kind=none: the scorers read the input vectors directly.
-
-    This suits contextual vectors.
-    """
-
-    projects_inputs: ClassVar[bool] = False
-    kind: Literal["none"] = "none"
-
-
-@dataclass(frozen=True)
-class PretrainedEncoder:
-    """Section encoder with kind=transformer: the transformer of inputs.context is the encoder.
-
-    It reads word pieces and the tags of words, with vectors of its own size. Other inputs are
-    impossible, and inputs.context must have tune=true. The vector of a word is that of its first
-    piece in the last layer.
-    """
-
-    projects_inputs: ClassVar[bool] = False
-    kind: Literal["transformer"] = "transformer"
-
-
-# To add an encoder, write its module in nn, and add its dataclass to this union and its class to
-# encoders.ENCODERS. If its matrix products are in modules other than Linear and LSTM, add the types
-# of these modules to network.PRODUCT_MODULES.
-Encoder = BiLSTM | SelfAttention | Factored | Stacked | NoEncoder | PretrainedEncoder
-GRAPH_ENCODERS = (SelfAttention.kind, PretrainedEncoder.kind)  # those that can read a graph
-QUANTIZED_ENCODERS = (BiLSTM.kind, SelfAttention.kind)  # those that can compute in int8
-
-
-def can_be_int8(encoder: Encoder) -> bool:
-    """Return whether an encoder can compute in int8.
-
-    Attention to positions alone reads a part of the weights of a linear layer, which a quantized
-    layer does not allow.
-    """
-    reads_weights = isinstance(encoder, SelfAttention) and encoder.position_attention
-    return encoder.kind in QUANTIZED_ENCODERS and not reads_weights
-
-
-@dataclass(frozen=True)
 class TagScorer:
     """Section scorer of a tagger: a classifier with one hidden layer for each predicted column."""
 
@@ -469,7 +292,7 @@ class ParserConfig:
 
     family: str = field(default="", kw_only=True)
     inputs: Inputs = field(default_factory=Inputs)
-    encoder: Encoder = field(default_factory=BiLSTM)
+    encoder: Encoder = field(default_factory=BiLSTM, metadata={"kinds": ENCODERS})
 
     @property
     def predicted_tags(self) -> list[Column]:

@@ -1,67 +1,61 @@
-"""The table of encoders, and how one is made from its configuration."""
+"""The table of encoders, and how the module of one is made from its settings."""
 
-from dataclasses import asdict
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
+from depkit.nn import settings
+from depkit.nn.settings import Encoder
 
-from depkit.nn.factored import Factored
-from depkit.nn.lstm import BiLSTM
-from depkit.nn.selfattention import SelfAttention
-from depkit.nn.stacked import Stacked
-from depkit.parsers.config import AttentionEncoder, Encoder, PretrainedEncoder
-from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.transformer_encoder import TransformerEncoder
+if TYPE_CHECKING:
+    from depkit.parsers.inputs.transformer import Transformer
 
-
-class NoEncoder(nn.Module):
-    """The identity, for inputs that are contextual already."""
-
-    def __init__(self, input_size: int) -> None:
-        super().__init__()
-        self.output_size = input_size
-
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Return x, [batch, length, input_size]."""
-        return x
+# The settings of each encoder, with its module, which is imported when it is made. It is called
+# with the size of its inputs, the settings and what these say that it takes (see `make_encoder`).
+# It maps inputs, [batch, length, size], and lengths, [batch], to [batch, length, output_size].
+# The first one is the default.
+ENCODERS: dict[type[Encoder], str] = {
+    settings.BiLSTM: "depkit.nn.lstm.BiLSTM",
+    settings.SelfAttention: "depkit.nn.selfattention.SelfAttention",
+    settings.Factored: "depkit.nn.factored.Factored",
+    settings.Stacked: "depkit.nn.stacked.Stacked",
+    settings.NoEncoder: "depkit.nn.identity.Identity",
+    settings.PretrainedEncoder: "depkit.parsers.inputs.transformer_encoder.TransformerEncoder",
+}
 
 
-# The classes by `kind`. The names of their arguments are those of the settings. An encoder maps
-# inputs, [batch, length, input_size], and lengths, [batch], to [batch, length, output_size].
-ENCODERS = {
-    "bilstm": BiLSTM, "selfatt": SelfAttention, "factored": Factored, "stacked": Stacked,
-    "none": NoEncoder,
-}  # fmt: skip
+def graph_encoders() -> str:
+    """Describe the settings that choose an encoder that can read a graph."""
+    kinds = [encoder.kind for encoder in ENCODERS if encoder.reads_graph]
+    return " or ".join(f"encoder.kind={kind}" for kind in kinds)
 
 
 def make_encoder(
     encoder: Encoder,
     input_size: int,
-    dropout: float,
+    *,
+    dropout: float = 0.0,
     stop: bool = False,
     reads_graph: bool = False,
-    transformer: Transformer | None = None,
+    transformer: "Transformer | None" = None,
 ) -> Any:
-    """Make the network of an encoder.
+    """Make the module of an encoder.
 
     Args:
-        encoder: The configuration of the encoder.
+        encoder: The settings of the encoder.
         input_size: The size of the input vectors.
-        dropout: The dropout of the inputs. An encoder with projected inputs applies it itself; for
-            other encoders, `ParserNetwork` does so.
+        dropout: The dropout of the inputs, for an encoder that applies it itself.
         stop: Whether the inputs have a stop position after the last word.
-        reads_graph: Whether the encoder reads a graph; it must be one of GRAPH_ENCODERS.
-        transformer: The transformer of the inputs, if there is one.
+        reads_graph: Whether the encoder reads a graph, which it must be able to.
+        transformer: The transformer of the inputs, for an encoder of word pieces.
     """
-    if isinstance(encoder, PretrainedEncoder):
-        assert transformer is not None
-        return TransformerEncoder(transformer, reads_graph)
-    settings = asdict(encoder)
+    options: dict[str, Any] = {}
     if encoder.projects_inputs:
-        del settings["size"]  # it equals input_size
-        settings["input_dropout"] = dropout
-    if isinstance(encoder, AttentionEncoder):
-        settings["stop"] = stop
+        options["dropout"] = dropout
+    if encoder.reads_stop:
+        options["stop"] = stop
     if reads_graph:
-        settings["reads_graph"] = True
-    return ENCODERS[settings.pop("kind")](input_size, **settings)
+        options["reads_graph"] = True
+    if encoder.reads_pieces:
+        options["transformer"] = transformer
+    module, _, name = ENCODERS[type(encoder)].rpartition(".")
+    return getattr(import_module(module), name)(input_size, encoder, **options)

@@ -39,7 +39,6 @@ from depkit.parsers.config import (
     EnsembleConfig,
     ParserConfig,
     apply_test_time_settings,
-    can_be_int8,
 )
 from depkit.parsers.engine.device import best_precision, find_device, resolve_precision
 from depkit.parsers.ensembles import combine
@@ -125,7 +124,7 @@ def load(
     Args:
         model: The path of the directory, or the name of a bundled model.
         device: "cpu", "cuda", "cuda:1", "mps" and so on, or "auto", see `device.find_device`.
-        precision: "float32", "bfloat16", "int8" (only on a CPU, see `config.can_be_int8`) or
+        precision: "float32", "bfloat16", "int8" (only on a CPU, and not for every encoder) or
             "auto": bfloat16 if the device computes in it natively, else int8 if the model can be
             quantized, else float32.
         threads: The number of threads on a CPU; None does not change the number that torch uses.
@@ -157,16 +156,18 @@ def load(
         torch.set_num_threads(threads)
     network.to(torch_device).eval()
     is_cpu = torch_device.type == "cpu"
-    has_int8 = is_cpu and can_be_int8(config.encoder) and can_quantize()
+    obstacle = config.encoder.int8_obstacle
+    has_int8 = is_cpu and not obstacle and can_quantize()
     if precision == "auto" and has_int8 and best_precision(torch_device) == torch.float32:
         precision = "int8"
     if precision == "int8":
         if not has_int8:
-            raise ValueError(
-                "precision int8 needs a model with encoder.kind=bilstm, or selfatt without"
-                " position_attention, a CPU as the device, and a version of torch with int8 kernels"
-                " for x86; choose another precision"
+            advice = (
+                f"a model without {obstacle}"
+                if obstacle
+                else ("a CPU as the device, and a version of torch with int8 kernels for x86")
             )
+            raise ValueError(f"precision int8 needs {advice}; choose another precision")
         for part in network.quantized_parts():
             quantize(part)
         precision = "float32"  # of the modules that are not quantized

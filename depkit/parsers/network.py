@@ -1,17 +1,17 @@
 """The base class of the networks of all families: the input layer and the encoder."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from depkit.nn.attributes import AttributeLinear
-from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.graph_attention import heads_of_positions
-from depkit.parsers.config import ParserConfig, PretrainedEncoder
+from depkit.nn.products import MatrixProduct
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.encoders import make_encoder
 from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batching import Batch
@@ -22,8 +22,6 @@ from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
 _UNLIMITED = 1 << 40  # more pieces than a sentence can have
-# types that multiply matrices
-PRODUCT_MODULES = (nn.Linear, nn.LSTM, ArcScorer, LabelScorer, AttributeLinear)
 
 
 class ParserNetwork(nn.Module):
@@ -51,7 +49,7 @@ class ParserNetwork(nn.Module):
         super().__init__()
         self.pieces: PieceInputs | None = None  # with a transformer as the encoder
         inputs, reader = config.inputs, transformer
-        if isinstance(config.encoder, PretrainedEncoder):
+        if config.encoder.reads_pieces:
             assert transformer is not None
             self.pieces = PieceInputs(
                 transformer,
@@ -63,18 +61,20 @@ class ParserNetwork(nn.Module):
             reader = replace(transformer, max_pieces=_UNLIMITED)
         self.inputs = InputLayer(inputs, vocabulary, reader)
         input_size = self.inputs.output_size
-        projects_inputs = config.encoder.projects_inputs
+        encoder: Any = config.encoder
         self.projection: nn.Module = nn.Identity()
-        if projects_inputs and input_size != config.encoder.size:  # type: ignore[union-attr]
-            self.projection = nn.Linear(input_size, config.encoder.size)  # type: ignore[union-attr]
-            input_size = config.encoder.size  # type: ignore[union-attr]
+        if encoder.projects_inputs and input_size != encoder.size:
+            self.projection = nn.Linear(input_size, encoder.size)
+            input_size = encoder.size
         # An encoder with projected inputs applies the dropout to them itself.
-        self.input_dropout = SharedDropout(0.0 if projects_inputs else config.inputs.dropout)
+        self.input_dropout = SharedDropout(
+            0.0 if encoder.projects_inputs else config.inputs.dropout
+        )
         # The vector of the position after the last word
         self.stop = nn.Parameter(torch.randn(input_size)) if config.inputs.stop else None
         self.encoder = make_encoder(
-            config.encoder, input_size, config.inputs.dropout, config.inputs.stop,
-            reads_graph or bool(config.inputs.draft), transformer,
+            encoder, input_size, dropout=config.inputs.dropout, stop=config.inputs.stop,
+            reads_graph=reads_graph or bool(config.inputs.draft), transformer=transformer,
         )  # fmt: skip
         self.encoder_input_size: int = input_size
         self.encoder_dropout = SharedDropout(scorer_dropout)
@@ -150,7 +150,7 @@ class ParserNetwork(nn.Module):
         """
         for part in self.prediction_parts():
             for module in part.modules():
-                if isinstance(module, PRODUCT_MODULES):
+                if isinstance(module, nn.Linear | nn.LSTM | MatrixProduct):
                     module.to(dtype)
 
 

@@ -1,12 +1,13 @@
 """Configuration dataclasses from TOML tables and back, with errors that name the setting."""
 
 import dataclasses
+import math
 import re
 import tomllib
 import typing
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from depkit.files.bounds import Bounds, get_bounds
 from depkit.files.suggestion import describe_unknown
@@ -27,10 +28,10 @@ def from_dict(
 ) -> T:
     """Make a configuration dataclass from nested tables, as `tomllib` returns them.
 
-    If the type of a field is a union of dataclasses, the key `kind` of its table selects the
-    dataclass; the default is the first. A key that the dataclass does not have is ignored if an
-    alternative dataclass has it: another member of the union, or one of `others`. The dataclass may
-    have a method `check`, which raises ValueError if its settings contradict each other.
+    If a field's metadata name several `kinds` of dataclasses, the key `kind` of its table selects
+    the dataclass; the default is the first. A key that the dataclass does not have is ignored if an
+    alternative dataclass has it: another kind, or one of `others`. The dataclass may have a method
+    `check`, which raises ValueError if its settings contradict each other.
 
     Args:
         kind: The dataclass.
@@ -45,29 +46,26 @@ def from_dict(
         ConfigError: A key is unknown or has a wrong value, or values contradict each other; the
             message names the settings.
     """
-    bounds = {field.name: get_bounds(field) for field in _fields(kind)}
-    hints, alternatives = _field_types(kind), list(map(_field_types, others))
-    known = list(hints)
-    fields: dict[str, Any] = {}
+    known, alternatives = _read_fields(kind), list(map(_read_fields, others))
+    values_of_fields: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{path}{key}"
         if key not in known:
-            if any(key in types for types in alternatives):
+            if any(key in fields for fields in alternatives):
                 continue
             raise ConfigError(
                 describe_unknown("setting", name, [path + field for field in known], known)
             )
-        classes = _dataclasses_in(hints[key])
-        if classes:
+        if kinds := known[key].kinds:
             if not isinstance(value, dict):
                 raise ConfigError(f"{name} is a table of settings, not {value!r}")
-            selected = _select_class(classes, value, name)
-            members = chain(classes, *(_dataclasses_in(types.get(key)) for types in alternatives))
-            unselected = [member for member in members if member != selected]
-            fields[key] = from_dict(selected, value, f"{name}.", unselected)
+            selected = _select_kind(kinds, value, name)
+            others_of_key = (fields[key].kinds for fields in alternatives if key in fields)
+            unselected = [other for other in chain(kinds, *others_of_key) if other != selected]
+            values_of_fields[key] = from_dict(selected, value, f"{name}.", unselected)
         else:
-            fields[key] = _check_value(hints[key], bounds[key], value, name)
-    config = kind(**fields)
+            values_of_fields[key] = _check_value(known[key].type, known[key].bounds, value, name)
+    config = kind(**values_of_fields)
     try:
         getattr(config, "check", lambda: None)()
     except ValueError as error:
@@ -86,26 +84,24 @@ def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
         written: The tables of settings that the user wrote.
         path: As for `from_dict`.
     """
-    hints = _field_types(type(config))
-    for field in dataclasses.fields(config):
-        value, name = getattr(config, field.name), f"{path}{field.name}"
-        if field.name not in written:
+    for key, field in _read_fields(type(config)).items():
+        value, name = getattr(config, key), f"{path}{key}"
+        if key not in written:
             continue
-        if dataclasses.is_dataclass(value):
-            table, kinds = written[field.name], _dataclasses_in(hints[field.name])
-            for key in table:
-                if key not in _field_types(type(value)):
-                    _refuse_other_kind(kinds, key, table[key], name)
-            check_effects(value, table, f"{name}.")
-        elif value != _get_default(field):
-            for needed, values in get_bounds(field).needs.items():
-                _check_need(config, needed, values, name, path)
+        if field.kinds:
+            for other in written[key].keys() - _read_fields(type(value)).keys():
+                _refuse_other_kind(field.kinds, other, written[key][other], name)
+            check_effects(value, written[key], f"{name}.")
+        elif value != field.default:
+            for needed, needed_values in field.bounds.needs.items():
+                _check_need(config, needed, needed_values, name, path)
 
 
 def _refuse_other_kind(kinds: Sequence[type], key: str, value: Any, path: str) -> None:
     """Raise ConfigError if only other kinds of a section have a key, unless it has its default."""
-    having = {kind: field for kind in kinds for field in _fields(kind) if field.name == key}
-    if having and value != _get_default(next(iter(having.values()))):
+    fields = {kind: _read_fields(kind) for kind in kinds}
+    having = [kind for kind in kinds if key in fields[kind]]
+    if having and value != fields[having[0]][key].default:
         names = " or ".join(kind.kind for kind in having)  # type: ignore[attr-defined]
         raise ConfigError(f"{path}.{key} can only be set with {path}.kind={names}")
 
@@ -132,44 +128,41 @@ def setting_names(kind: type, path: str = "", at_test_time: bool = False) -> lis
         path: As for `from_dict`.
         at_test_time: Whether to list only those that can be changed for a trained model.
     """
-    names, hints = [], _field_types(kind)
-    for field in _fields(kind):
-        classes = _dataclasses_in(hints[field.name])
-        for section in classes:
-            names += setting_names(section, f"{path}{field.name}.", at_test_time)
-        if not classes and (get_bounds(field).at_test_time or not at_test_time):
-            names.append(f"{path}{field.name}")
+    names = []
+    for key, field in _read_fields(kind).items():
+        for section in field.kinds:
+            names += setting_names(section, f"{path}{key}.", at_test_time)
+        if not field.kinds and (field.bounds.at_test_time or not at_test_time):
+            names.append(f"{path}{key}")
     return list(dict.fromkeys(names))
 
 
-def _field_types(kind: type) -> dict[str, Any]:
-    """Return the types of a dataclass's fields, by name."""
+class _Field(NamedTuple):
+    type: Any
+    kinds: Sequence[type]  # of a section: the dataclasses that it can be; otherwise none
+    bounds: Bounds
+    default: Any
+
+
+def _read_fields(kind: Any) -> dict[str, _Field]:
+    """Return the fields of a dataclass, by name."""
+    fields = {}
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in _fields(kind)}
+    for field in dataclasses.fields(kind):
+        hint, default = hints[field.name], field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        kinds = field.metadata.get("kinds", [hint] if dataclasses.is_dataclass(hint) else [])
+        fields[field.name] = _Field(hint, list(kinds), get_bounds(field), default)
+    return fields
 
 
-def _fields(kind: Any) -> tuple[dataclasses.Field, ...]:
-    return dataclasses.fields(kind)
-
-
-def _get_default(field: dataclasses.Field) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
-
-
-def _dataclasses_in(hint: Any) -> list[Any]:
-    """List the dataclasses in a type: the type itself, or members of a union; else []."""
-    members: Sequence[Any] = typing.get_args(hint) or [hint]
-    return [member for member in members if dataclasses.is_dataclass(member)]
-
-
-def _select_class(classes: Sequence[type], table: dict[str, Any], name: str) -> type:
-    """Return the class that the key `kind` of a table names; the first if it has no such key."""
-    if len(classes) == 1 or "kind" not in table:
-        return classes[0]
-    by_kind = {member.kind: member for member in classes}  # type: ignore[attr-defined]
-    return by_kind[_check_value(Literal[tuple(by_kind)], Bounds(), table["kind"], f"{name}.kind")]
+def _select_kind(kinds: Sequence[type], table: dict[str, Any], name: str) -> type:
+    """Return the dataclass that the key `kind` of a table names, or the first one."""
+    if len(kinds) == 1 or "kind" not in table:
+        return kinds[0]
+    by_name = {kind.kind: kind for kind in kinds}  # type: ignore[attr-defined]
+    return by_name[_check_value(Literal[tuple(by_name)], Bounds(), table["kind"], f"{name}.kind")]
 
 
 def _check_value(hint: Any, bounds: Bounds, value: Any, name: str) -> Any:
@@ -189,7 +182,7 @@ def _check_value(hint: Any, bounds: Bounds, value: Any, name: str) -> Any:
             raise ConfigError(f"{name} is {value!r}; it takes a list")
         return [_check_value(item_type, bounds, item, name) for item in value]
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = float(value) if abs(value) < 1 << 1023 else math.copysign(math.inf, value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"{name} is {value!r}; it takes a value of type {hint.__name__}")
     if hint in (int, float) and (violation := bounds.violation(value)):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from depkit.parsers.config import Encoder, describe_inputs
+from depkit.parsers.config import describe_inputs
 from depkit.parsers.families import get_family
 from depkit.parsers.model_directory import CARD, TOKENIZER, read_tokenizer_notes, write_text
 from depkit.training.checkpoint import State
@@ -49,7 +49,7 @@ def write_card(
     processes = state.origin.settings.get(TORCHRUN, "")
     text = f"""# A depkit {family.noun}
 {about}
-- Encoder: {_describe_encoder(parser.encoder)}
+- Encoder: {parser.encoder.describe()}
 - Reads: {", ".join(describe_inputs(parser.inputs))}
 {"".join(map(_list_item, family.describe(parser)))}\
 - Tokenizer: {tokenizer}
@@ -111,8 +111,3 @@ all members. The directory of each member is also a model by itself.
 def _list_item(text: str) -> str:
     """Return a list item with a text; nothing if the text is empty."""
     return f"- {text[0].upper()}{text[1:]}\n" if text else ""
-
-
-def _describe_encoder(encoder: Encoder) -> str:
-    layers = getattr(encoder, "layers", 0)
-    return f"{encoder.kind}, {layers} layers" if layers else "none"

@@ -11,12 +11,11 @@ from typing import Any, Literal, get_type_hints
 from depkit.files.bounds import MAX_COUNT, setting
 from depkit.files.suggestion import describe_unknown
 from depkit.parsers.config import (
-    GRAPH_ENCODERS,
     Context,
     Inputs,
     ParserConfig,
-    PretrainedEncoder,
 )
+from depkit.parsers.encoders import graph_encoders
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
 from depkit.parsers.settings import (
     ConfigError,
@@ -263,13 +262,12 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             f"parsers of the family {family.name} cannot correct parses; leave inputs.draft out"
         )
-    if inputs.draft and recipe.parser.encoder.kind not in GRAPH_ENCODERS:
-        kinds = " or ".join(f"encoder.kind={kind}" for kind in GRAPH_ENCODERS)
+    if inputs.draft and not recipe.parser.encoder.reads_graph:
         raise ConfigError(
-            f"a parser that corrects parses (inputs.draft) needs {kinds}, because no other encoder"
-            " reads arcs"
+            f"a parser that corrects parses (inputs.draft) needs {graph_encoders()}, because no"
+            " other encoder reads arcs"
         )
-    if isinstance(recipe.parser.encoder, PretrainedEncoder):
+    if recipe.parser.encoder.reads_pieces:
         _check_pretrained(inputs)
     family.check(recipe.parser)
     try:
@@ -277,7 +275,7 @@ def check_recipe(recipe: Recipe) -> None:
     except ValueError as error:
         raise ConfigError(f"training.punct: {error}") from None
     check_punct(recipe)
-    if inputs.stop and recipe.parser.encoder.kind == "none":
+    if inputs.stop and recipe.parser.encoder.is_identity:
         raise ConfigError("inputs.stop has no effect with encoder.kind=none; set only one of them")
     training = recipe.training
     if training.schedule == "plateau" and training.plateau >= training.patience:

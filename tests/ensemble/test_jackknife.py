@@ -11,6 +11,7 @@ from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife as module
 from depkit.ensemble.jackknife import accuracies, assign_folds, jackknife
 from depkit.files.errors import DataError
+from depkit.nn.settings import BiLSTM
 from depkit.parsers import config
 from depkit.parsers.config import Context, Inputs, TaggerConfig
 from depkit.parsers.model_directory import load
@@ -23,7 +24,7 @@ from tests.parsers.inputs.small_transformers import save_bert
 CPU = torch.device("cpu")
 CONFIG = TaggerConfig(
     Inputs(word=8, word_min_count=1, char=8),
-    config.BiLSTM(layers=1, size=8),
+    BiLSTM(layers=1, size=8),
     config.TagScorer(tag_hidden=16),
 )
 SMALL = Recipe(CONFIG, training=Training(epochs=1, batch_tokens=60, precision="float32"))

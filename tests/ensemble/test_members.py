@@ -19,7 +19,8 @@ from depkit.ensemble.members import Plan, prepare_recipes, train_member
 from depkit.ensemble.training import train_ensemble
 from depkit.files.errors import DataError
 from depkit.files.progress import ProgressBars
-from depkit.parsers.config import BiLSTM, Calibration
+from depkit.nn.settings import BiLSTM
+from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
 from depkit.parsers.graph.family import Biaffine

@@ -1,26 +1,27 @@
 """Properties of all encoders: padding and positions outside a window have no effect."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from depkit.nn import settings
 from depkit.nn.factored import Factored
 from depkit.nn.lstm import BiLSTM
 from depkit.nn.selfattention import SelfAttention
 from depkit.nn.stacked import Stacked
 from tests.nn.textbook import LENGTHS, make
 
-STACKED = {
-    "lstm_layers": 2, "lstm_size": 5, "lstm_dropout": 0.33, "recurrent_dropout": 0.0, "layers": 2,
-    "heads": 2, "head_size": 3, "feedforward": 8, "attention_dropout": 0.1,
-    "feedforward_dropout": 0.1, "residual_dropout": 0.2,
-}  # fmt: skip
+STACKED = settings.Stacked(
+    lstm_layers=2, lstm_size=5, lstm_dropout=0.33, layers=2, heads=2, head_size=3, feedforward=8
+)
 WINDOWS = [
     {}, {"window": 1}, {"window": 1, "relaxed": True}, {"window": 2, "relaxed": True},
     {"window": 1, "relaxed": True, "stop": True},
 ]  # fmt: skip
 
 MAKERS = [
-    lambda: BiLSTM(6, 5, 3, 0.33).double().eval(),
+    lambda: BiLSTM(6, settings.BiLSTM(layers=3, size=5)).double().eval(),
     lambda: make(SelfAttention, positions="learned", longest=4),
     *(lambda options=options: make(SelfAttention, **options) for options in WINDOWS),
     *(lambda options=options: make(Factored, **options) for options in WINDOWS),
@@ -34,9 +35,9 @@ MAKERS = [
 ]
 
 
-def make_stacked(size: int = 4, **options) -> Stacked:
+def make_stacked(size: int = 4, stop=False, **options) -> Stacked:
     torch.manual_seed(0)
-    return Stacked(6, size, **STACKED, **options)
+    return Stacked(6, replace(STACKED, size=size, **options), stop=stop)
 
 
 def test_a_stacked_encoder_is_self_attention_over_a_bilstm():

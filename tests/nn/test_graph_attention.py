@@ -11,6 +11,7 @@ from depkit.nn.graph_attention import (
     heads_of_positions,
 )
 from depkit.nn.selfattention import SelfAttention
+from depkit.nn.settings import SelfAttention as Settings
 from tests.nn.textbook import find_relation
 
 
@@ -67,9 +68,8 @@ def test_the_result_and_its_gradient_equal_those_of_the_equations(seed, has_arcs
 @pytest.mark.parametrize("positions", ["rotary", "learned"])
 def test_an_encoder_reads_the_graph_and_none_is_one_without_arcs(positions):
     torch.manual_seed(1)
-    encoder = SelfAttention(
-        8, 2, 2, 4, 16, 0.0, 0.0, 0.0, 0.0, positions=positions, reads_graph=True
-    ).eval()
+    settings = Settings(layers=2, heads=2, head_size=4, feedforward=16, positions=positions)
+    encoder = SelfAttention(8, settings, reads_graph=True).eval()
     x, lengths = torch.randn(2, 5, 8), torch.tensor([5, 3])
     empty = torch.full((2, 5), -1)
     tree = heads_of_positions(torch.tensor([[2, 0, 2, 3], [2, 0, -1, -1]]), 5)

@@ -1,11 +1,14 @@
 """Reversing sequences instead of packing them is exact, and so is recurrent dropout."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
 
 from depkit.nn.charlstm import CharLSTM
 from depkit.nn.lstm import BiLSTM, BiLSTMLayer, reorder, reversal_indices, run_lstm
+from depkit.nn.settings import BiLSTM as Settings
 
 LENGTHS = torch.tensor([5, 1, 3])
 
@@ -92,7 +95,7 @@ def test_layer_equals_a_loop_that_drops_the_recurrent_state(training):
 
 def test_recurrent_dropout_differs_by_layer_direction_and_batch(monkeypatch):
     torch.manual_seed(0)
-    encoder = BiLSTM(4, 64, 2, 0.0, 0.4)
+    encoder = BiLSTM(4, Settings(layers=2, size=64, dropout=0.0, recurrent_dropout=0.4))
     calls = [call for _ in range(2) for call in record_recurrent_weights(encoder, monkeypatch)]
     masks = [recurrent / lstm.weight_hh_l0 for lstm, recurrent in calls]
     assert len(masks) == 8
@@ -105,9 +108,11 @@ def test_recurrent_dropout_differs_by_layer_direction_and_batch(monkeypatch):
 @pytest.mark.parametrize("mode", ["a rate of 0", "evaluation"])
 def test_without_recurrent_dropout_no_mask_is_drawn(mode, monkeypatch):
     torch.manual_seed(0)
-    encoder = BiLSTM(4, 6, 2, 0.33, 0.0 if mode == "a rate of 0" else 0.5)
+    settings = Settings(layers=2, size=6)
+    rate = 0.0 if mode == "a rate of 0" else 0.5
+    encoder = BiLSTM(4, replace(settings, recurrent_dropout=rate))
     encoder.train(mode == "a rate of 0")
-    plain = BiLSTM(4, 6, 2, 0.33).train(encoder.training)
+    plain = BiLSTM(4, settings).train(encoder.training)
     plain.load_state_dict(encoder.state_dict())
     assert all(recurrent is None for _, recurrent in record_recurrent_weights(encoder, monkeypatch))
     x = torch.randn(3, 5, 4)

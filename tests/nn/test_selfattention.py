@@ -91,7 +91,7 @@ def test_input_dropout_drops_position_vectors_or_not(drop_positions):
 
 
 def test_names_of_weights_are_those_in_saved_models():
-    encoder = SelfAttention(12, 1, 3, 4, 20, 0.0, 0.0, 0.0, 0.0, "learned", norm_first=True)
+    encoder = make(SelfAttention, layers=1, positions="learned", norm_first=True)
     assert list(encoder.state_dict()) == [
         "layers.0.attention.query_key_value.weight", "layers.0.attention.output.weight",
         "layers.0.attention_norm.weight", "layers.0.attention_norm.bias",

@@ -6,6 +6,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from depkit.nn import settings
 from depkit.nn.convolution import LocalConvolution
 from depkit.nn.factored import Factored, FactoredLinear
 from depkit.nn.graph_attention import NO_RELATION, TO_DEPENDENT, TO_HEAD
@@ -15,17 +16,26 @@ from depkit.nn.selfattention import ACTIVATIONS, ResidualLayer, SelfAttention
 
 # The sizes of each half; a whole head has size 10, which is not a multiple of 8.
 INPUT_SIZE, HEADS, SIZE, FEEDFORWARD = 6, 3, 5, 10
+SETTINGS = {SelfAttention: settings.SelfAttention, Factored: settings.Factored}
 LENGTHS = torch.tensor([6, 2, 1, 4])
 # The indices of the halves whose queries and keys are compared.
 COMPARED = {"both": (0, 1), "content": (0,), "position": (1,)}
 
 
-def make(kind: type, layers: int = 2, size: int = SIZE, **options):
-    """Return an encoder in evaluation mode with four different dropout rates."""
+def make(kind: type, layers: int = 2, size: int = SIZE, longest: int = 0, stop=False, **options):
+    """Return an encoder in evaluation mode with four different dropout rates.
+
+    longest: the number of learned positions; 0 is that of the encoder.
+    """
     torch.manual_seed(0)
-    dropouts = (0.1, 0.2, 0.4, 0.3)
-    encoder = kind(INPUT_SIZE, layers, HEADS, size, FEEDFORWARD, *dropouts, **options)
-    return encoder.double().eval()
+    learned = {Factored: {"positions": "learned"}}.get(kind, {})
+    encoder_settings = SETTINGS[kind](
+        layers=layers, heads=HEADS, head_size=size, feedforward=FEEDFORWARD, attention_dropout=0.1,
+        feedforward_dropout=0.2, residual_dropout=0.4, **learned | options,
+    )  # fmt: skip
+    if longest:
+        kind = type(kind.__name__, (kind,), {"longest": longest})
+    return kind(INPUT_SIZE, encoder_settings, dropout=0.3, stop=stop).double().eval()
 
 
 def sentences() -> Tensor:

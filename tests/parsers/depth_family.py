@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
+from depkit.nn.settings import Encoder, NoEncoder
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Encoder, NoEncoder, ParserConfig
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.family import Family
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import Dataset

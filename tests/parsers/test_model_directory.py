@@ -14,17 +14,14 @@ from safetensors.torch import load_file, save_file
 
 import depkit
 from depkit.corpus.brackets import read_sentences
+from depkit.nn.settings import BiLSTM, Factored, NoEncoder, SelfAttention
 from depkit.parsers.config import (
     BiaffineConfig,
-    BiLSTM,
     Calibration,
     Context,
     Decoder,
-    Factored,
     Inputs,
-    NoEncoder,
     Scorer,
-    SelfAttention,
     TaggerConfig,
     TagScorer,
 )

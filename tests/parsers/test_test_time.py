@@ -8,7 +8,8 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.io import write
-from depkit.parsers.config import BiaffineConfig, Factored, apply_test_time_settings
+from depkit.nn.settings import Factored
+from depkit.parsers.config import BiaffineConfig, apply_test_time_settings
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import make_recipe
 from tests.parsers.small_parsers import make_parser, save_parser

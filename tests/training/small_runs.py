@@ -7,6 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from depkit.nn.settings import BiLSTM, Factored, SelfAttention, Stacked
 from depkit.parsers import config
 from depkit.parsers.config import BiaffineConfig, Inputs
 from depkit.parsers.model_directory import WEIGHTS
@@ -19,16 +20,16 @@ CPU = torch.device("cpu")
 DROPOUTS = dict.fromkeys(["attention_dropout", "feedforward_dropout", "residual_dropout"], 0.0)
 ATTENTION = {"heads": 4} | DROPOUTS
 ENCODERS = {
-    "factored": config.Factored(
+    "factored": Factored(
         layers=2, size=24, head_size=6, feedforward=48, window=20, positions="learned", **ATTENTION
     ),
-    "bilstm": config.BiLSTM(layers=1, size=32, dropout=0.0),
-    "selfatt": config.SelfAttention(layers=2, size=48, head_size=12, feedforward=96, **ATTENTION),
-    "rotary": config.SelfAttention(
+    "bilstm": BiLSTM(layers=1, size=32, dropout=0.0),
+    "selfatt": SelfAttention(layers=2, size=48, head_size=12, feedforward=96, **ATTENTION),
+    "rotary": SelfAttention(
         layers=2, size=48, head_size=12, feedforward=96, positions="rotary", convolution=3,
         norm_first=True, activation="silu", zero_init=True, **ATTENTION,
     ),
-    "stacked": config.Stacked(
+    "stacked": Stacked(
         layers=1, size=48, head_size=12, feedforward=96, lstm_layers=1, lstm_size=24,
         lstm_dropout=0.0, **ATTENTION,
     ),

@@ -540,7 +540,7 @@ def test_an_update_uses_the_mean_loss_of_its_batches(accumulate, tiny, tmp_path)
 
 
 @pytest.mark.skipif(not can_quantize(), reason="this torch has no int8 kernels for this processor")
-@pytest.mark.parametrize("kind", config.QUANTIZED_ENCODERS)
+@pytest.mark.parametrize("kind", ["bilstm", "selfatt"])
 def test_a_model_in_int8_parses_but_cannot_be_trained(kind, tiny, tmp_path):
     parser = train_first_model(tiny, tmp_path, "int8", kind=kind, epochs=60, patience=60, warmup=30)
     assert depkit.evaluate(tiny, parser.parse(tiny)).LAS > 95
@@ -556,7 +556,7 @@ def test_attention_to_positions_alone_is_not_quantized(tiny, tmp_path, monkeypat
     encoder = replace(ENCODERS["selfatt"], **ALL_POSITIONS, position_attention=True)
     parser = train_first_model(tiny, tmp_path, "auto", encoder=encoder, epochs=1)
     assert len(list(parser.parse(tiny))) == len(tiny)
-    with pytest.raises(ValueError, match="without position_attention"):
+    with pytest.raises(ValueError, match=r"without .*position_attention"):
         depkit.load(tmp_path / "first", device="cpu", precision="int8")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from depkit.parsers.config import BiLSTM
+from depkit.nn.settings import BiLSTM
 from depkit.parsers.settings import ConfigError, to_toml
 from depkit.training.recipe import Training, from_tables, make_recipe, recipe_names, recipe_settings
 from depkit.training.schedule import rate_factor

@@ -10,7 +10,8 @@ from safetensors.torch import load_file
 import depkit
 from depkit.cli.main import run as depkit_command
 from depkit.corpus.io import write
-from depkit.parsers.config import Context, Inputs, NoEncoder
+from depkit.nn.settings import NoEncoder
+from depkit.parsers.config import Context, Inputs
 from depkit.parsers.config import Vectors as VectorSettings
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.dataset import layout, split_context

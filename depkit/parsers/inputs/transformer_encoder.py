@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.graph_attention import GraphAttention
+from depkit.nn.settings import PretrainedEncoder
 from depkit.parsers.inputs.hidden_layers import Rows, run_by_length
 from depkit.parsers.inputs.transformer import Transformer, TransformerError
 
@@ -18,12 +19,14 @@ GRAPH = "graph_attention"  # the attribute of an attention layer that holds its 
 
 
 class TransformerEncoder(nn.Module):
-    """An encoder that runs a transformer on vectors; see `encoders.ENCODERS` for its interface.
+    """An encoder that runs a transformer on vectors of its width.
 
     The transformer adds position embeddings. A sequence that is too long for it is read in windows
     that overlap by half; arcs between words that are not in the same window are not read.
 
     Args:
+        input_size: The width of the vectors.
+        settings: The settings of the encoder.
         transformer: The transformer, whose weights belong to another module.
         reads_graph: Whether its attention reads a graph; see `GraphAttention`.
 
@@ -31,7 +34,14 @@ class TransformerEncoder(nn.Module):
         TransformerError: If the attention of the transformer cannot be extended.
     """
 
-    def __init__(self, transformer: Transformer, reads_graph: bool) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        settings: PretrainedEncoder,
+        *,
+        transformer: Transformer,
+        reads_graph: bool = False,
+    ) -> None:
         super().__init__()
         self._bodies = [transformer.body]  # a list, so that it is not a submodule
         self.output_size = transformer.width

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from depkit.corpus.patterns import find_tokens
 from depkit.corpus.text import Token
+from depkit.nn import settings
 from depkit.nn.lstm import BiLSTM
 from depkit.parsers.engine.device import autocast, send
 from depkit.parsers.inputs.batching import length_batches, rounded_length
@@ -48,7 +49,7 @@ class TokenizerNetwork(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(characters, embedding, padding_idx=0)
         self.dropout = nn.Dropout(dropout)
-        self.encoder = BiLSTM(embedding, size, 1, 0.0)
+        self.encoder = BiLSTM(embedding, settings.BiLSTM(layers=1, size=size, dropout=0.0))
         self.ends = nn.Linear(2 * size, 3)
         self.multiword = nn.Linear(2 * size, 3)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
-from depkit.parsers.config import GRAPH_ENCODERS, TransitionConfig
+from depkit.parsers.config import TransitionConfig
+from depkit.parsers.encoders import graph_encoders
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import require_heads
 from depkit.parsers.settings import ConfigError
@@ -44,10 +45,9 @@ class Transition(Family):
     def check(self, config: Any) -> None:
         """See `Family.check`."""
         scorer = config.scorer
-        if scorer.graph and config.encoder.kind not in GRAPH_ENCODERS:
-            kinds = " or ".join(f"encoder.kind={kind}" for kind in GRAPH_ENCODERS)
+        if scorer.graph and not config.encoder.reads_graph:
             raise ConfigError(
-                f"only an encoder with {kinds} can read a graph; choose one, or set"
+                f"only an encoder with {graph_encoders()} can read a graph; choose one, or set"
                 " scorer.graph=false"
             )
         if scorer.reads == "sentence":

@@ -1,6 +1,6 @@
 """Recipes that learn a small treebank of constituents."""
 
-from depkit.parsers import config
+from depkit.nn.settings import BiLSTM, Factored, SelfAttention
 from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs
 from depkit.training.recipe import Recipe, Training
 
@@ -8,11 +8,11 @@ ATTENTION = {
     "heads": 4, "attention_dropout": 0.0, "feedforward_dropout": 0.0, "residual_dropout": 0.0,
 }  # fmt: skip
 ENCODERS = {
-    "factored": config.Factored(
+    "factored": Factored(
         layers=2, size=32, head_size=8, feedforward=64, positions="learned", **ATTENTION
     ),
-    "bilstm": config.BiLSTM(layers=1, size=32, dropout=0.0),
-    "rotary": config.SelfAttention(
+    "bilstm": BiLSTM(layers=1, size=32, dropout=0.0),
+    "rotary": SelfAttention(
         layers=2, size=64, head_size=16, feedforward=96, positions="rotary", convolution=3,
         norm_first=True, activation="silu", zero_init=True, **ATTENTION,
     ),

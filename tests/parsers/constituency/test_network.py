@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from depkit.corpus.io import read
-from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs, SelfAttention
+from depkit.nn.settings import SelfAttention
+from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs
 from depkit.parsers.constituency import decoding as module
 from depkit.parsers.constituency.examples import SPANS, labelled_spans
 from depkit.parsers.families import get_family

@@ -11,7 +11,8 @@ from depkit.cli.main import run
 from depkit.corpus.io import read, write
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
-from depkit.parsers.config import BiLSTM, Context, Inputs, TaggerConfig, TagScorer
+from depkit.nn.settings import BiLSTM
+from depkit.parsers.config import Context, Inputs, TaggerConfig, TagScorer
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
 from depkit.parsers.tagger.ensemble import (

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.parsers.config import BiaffineConfig, BiLSTM, Inputs, Scorer, SelfAttention
+from depkit.nn.settings import BiLSTM, SelfAttention
+from depkit.parsers.config import BiaffineConfig, Inputs, Scorer
 from depkit.parsers.families import get_family
 from depkit.parsers.tagger.network import value_attributes
 from tests.parsers.batches import cpu_batch

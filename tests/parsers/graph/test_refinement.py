@@ -6,7 +6,8 @@ import torch
 
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
-from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer, SelfAttention
+from depkit.nn.settings import SelfAttention
+from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer
 from depkit.parsers.families import get_family
 from tests.parsers.batches import cpu_batch
 from tests.parsers.graph.synchronisation import SynchronisationRecorder

@@ -9,16 +9,9 @@ import torch
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
+from depkit.nn.settings import BiLSTM, SelfAttention
 from depkit.parsers.base import check_inputs
-from depkit.parsers.config import (
-    BiLSTM,
-    Context,
-    Inputs,
-    SelfAttention,
-    TaggerConfig,
-    TagScorer,
-    Vectors,
-)
+from depkit.parsers.config import Context, Inputs, TaggerConfig, TagScorer, Vectors
 from depkit.parsers.engine.form_cache import FormCache, _split_groups
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.dataset import encode

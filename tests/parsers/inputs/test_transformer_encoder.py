@@ -11,7 +11,8 @@ from safetensors.torch import load_file
 
 from depkit.corpus.sentence import new_sentence
 from depkit.nn.graph_attention import heads_of_positions
-from depkit.parsers.config import BiaffineConfig, Context, Inputs, PretrainedEncoder, Scorer
+from depkit.nn.settings import PretrainedEncoder
+from depkit.parsers.config import BiaffineConfig, Context, Inputs, Scorer
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.transformer import TransformerError, load_transformer
 from depkit.parsers.inputs.transformer_encoder import GRAPH, TransformerEncoder
@@ -101,7 +102,9 @@ def test_each_part_of_a_draft_is_read(bert):
 
 def test_the_attention_of_a_layer_is_that_of_the_equations(bert):
     """Of the first layer, whose input is known, with relations that are not zero."""
-    encoder = TransformerEncoder(bert, reads_graph=True)
+    encoder = TransformerEncoder(
+        bert.width, PretrainedEncoder(), transformer=bert, reads_graph=True
+    )
     layer = bert.body.encoder.layer[0].attention.self
     for weight in getattr(layer, GRAPH).parameters():
         torch.nn.init.normal_(weight)
@@ -129,7 +132,9 @@ def test_the_attention_of_a_layer_is_that_of_the_equations(bert):
 @pytest.mark.parametrize("length", [24, 25, 36, 37, 60])
 def test_long_sequences_are_read_in_windows(bert, length):
     """The transformer reads 24 positions; each sequence has the same result as alone."""
-    encoder = TransformerEncoder(bert, reads_graph=True)
+    encoder = TransformerEncoder(
+        bert.width, PretrainedEncoder(), transformer=bert, reads_graph=True
+    )
     sizes = [length, 24, 7]
     x, words = torch.randn(3, length, 16), torch.arange(length - 1)
     heads = torch.stack([(words + 1).where(words < size - 2, -1) for size in sizes])
@@ -165,7 +170,8 @@ def test_a_transformer_with_its_own_attention_is_refused(tmp_path):
     )
     folder = save_pretrained(tmp_path, transformers.DebertaV2Model, config, word_pieces())
     with pytest.raises(TransformerError, match="deberta-v2 cannot read a graph"):
-        TransformerEncoder(load_transformer(str(folder)), reads_graph=True)
+        transformer = load_transformer(str(folder))
+        TransformerEncoder(8, PretrainedEncoder(), transformer=transformer, reads_graph=True)
 
 
 def train(folder, sentences, output, **training):

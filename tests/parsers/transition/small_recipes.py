@@ -1,13 +1,7 @@
 """Recipes of small transition parsers, one for each kind of model."""
 
-from depkit.parsers.config import (
-    Context,
-    Inputs,
-    PretrainedEncoder,
-    SelfAttention,
-    TransitionConfig,
-    TransitionScorer,
-)
+from depkit.nn.settings import PretrainedEncoder, SelfAttention
+from depkit.parsers.config import Context, Inputs, TransitionConfig, TransitionScorer
 from depkit.training.recipe import Recipe, Training
 
 ENCODER = SelfAttention(
