@@ -15,10 +15,10 @@ from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 from depkit.ensemble.jackknife import assign_folds
 from depkit.files.digest import digest_forms
+from depkit.parsers.base import Parser
 from depkit.parsers.config import EnsembleConfig, Jackknife
 from depkit.parsers.model_directory import find_model, load, read_ensemble
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.tagger.ensemble import TaggerEnsemble
 from depkit.training.data import split_dev
 
 
@@ -36,7 +36,7 @@ def describe_folds(train: Sequence[Sentence], seed: int, dev_split: float | None
 
 
 def annotate_out_of_fold(
-    ensemble: TaggerEnsemble,
+    ensemble: Parser,
     config: EnsembleConfig,
     method: str,
     sentences: Iterable[Sentence],
@@ -96,7 +96,7 @@ def parse_out_of_fold(
         ConfigError: The model is not an ensemble; or as for `annotate_out_of_fold`.
     """
     ensemble = load(model, device, threads=threads)
-    if not isinstance(ensemble, TaggerEnsemble):
+    if not ensemble.members:
         raise ConfigError(f"{model} is not an ensemble, trained by depkit ensemble")
     options: dict[str, Any] = (
         {"probabilities": "local"} if "probabilities" in ensemble.options else {}

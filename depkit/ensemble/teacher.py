@@ -12,7 +12,6 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest, digest_files
 from depkit.parsers.base import Parser
 from depkit.parsers.columns.soft_targets import MAX_INTEGER, column_slices, pack
-from depkit.parsers.graph.decoding import decode_heads
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.vocabulary import column_values
 from depkit.parsers.model_directory import CARD, model_files
@@ -37,7 +36,7 @@ def check_teacher(parser: Parser) -> GraphParser:
             f"the teacher is a model of the family {parser.config.family}; name a biaffine"
             " dependency parser"
         )
-    for member in (parser, *getattr(parser, "members", ())):
+    for member in (parser, *parser.members):
         if member.config.inputs.tag:
             raise TeacherError(
                 "the teacher reads tags, which raw text does not have; name a model that reads"
@@ -89,18 +88,17 @@ def _gold_heads(sentences: Sequence[Sentence]) -> np.ndarray:
     return heads
 
 
-@torch.inference_mode()
 def _batch_rows(
     parser: GraphParser, batch: Any, sentences: Sequence[Sentence], gold: bool
 ) -> list[np.ndarray]:
     """Return the packed rows of each sentence of a batch, [words, width]."""
-    scores = parser.score(batch)
-    heads = decode_heads(scores.arc, np.array(list(map(len, sentences))), parser.decoding)
+    scores = parser.network.score(batch)
+    heads = parser.decode(scores, np.array(list(map(len, sentences))))
     if gold:
         gold_heads = _gold_heads(sentences)
         has_gold = gold_heads >= 0
         heads[:, : gold_heads.shape[1]][has_gold] = gold_heads[has_gold]
-    label_head, label = parser.label_scores(scores, heads)
+    label_head, label = scores.label_scores(heads, parser.root_label)
     tags = [scores.columns[name] for name in parser.config.predicted_tags]
     packed = pack(label_head, [column.softmax(-1) for column in (scores.arc, label, *tags)])
     rows = packed.to(torch.int32).cpu().numpy().astype(np.uint16)

@@ -1,21 +1,19 @@
-"""The base class of the parsers of all families: input, batches, devices.
+"""The base class of the parsers of all families: input, batches, and what `parse` accepts.
 
-How parsing proceeds: the method `parse` of a family passes sentences, and a function that parses
-one batch, to `Parser.map_batches`. `chunks.map_batches` reads sentences in chunks, encodes each
-chunk by the function that `Parser.make_preparer` returns, and calls the family's function for each
-batch. For a graph-based parser, this function is `GraphParser.parse_batch`, which decodes trees by
-`graph.decoding.decode_heads`; for a tagger, it is `TaggerParser.tag_batch`.
+How parsing proceeds: `Parser.parse` passes sentences, and the method `parse_batch` of the family,
+to `Parser.map_batches`. `chunks.map_batches` reads sentences in chunks, encodes each chunk by the
+function that `Parser.make_preparer` returns, and calls `parse_batch` for each batch.
 """
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import tee
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 import numpy as np
-import torch
 
 from depkit.corpus.blocks import Part
 from depkit.corpus.io import PathLike
@@ -23,24 +21,29 @@ from depkit.corpus.sentence import Sentence, as_iterable, check_surrogates, new_
 from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
-from depkit.parsers.config import Inputs, describe_inputs
-from depkit.parsers.engine.device import autocast
+from depkit.parsers.columns.tagging import Tagging
+from depkit.parsers.config import Inputs, Mean, describe_inputs
 from depkit.parsers.engine.form_cache import FormCache
+from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.inputs.dataset import Dataset, encode
 from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.penn_escapes import PennEscapes
 from depkit.parsers.inputs.vocabulary import Vocabulary, input_tags
 from depkit.parsers.network import ParserNetwork
+from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import read_input
 from depkit.parsers.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    import torch
     from conllu import TokenList
 
 CPU_TOKENS = 1_200  # a batch of this size fits the CPU caches; 20% faster than 4,000
 GPU_TOKENS = 4_000
-TAGS = ("lemma", "upos", "xpos", "feats")
+# The number of words in the longest sentence for which marginals are computed. 1,600 words take
+# 10 s (80 s if scores are very sharp) and 150 MB; the time is cubic and the memory quadratic.
+MAX_MARGINAL_WORDS = 2_000
 
 T = TypeVar("T")
 
@@ -55,23 +58,23 @@ class Parser(ABC):
 
     config: Any  # an instance of the family's subclass of ParserConfig
     vocabulary: Vocabulary
-    network: Any  # an instance of the family's subclass of ParserNetwork
-    device: torch.device
-    # The precision of matrix products. On a CPU, `load` converts the weights to it; to change it,
-    # load the model again.
-    precision: torch.dtype = torch.float32
+    engine: TorchEngine
     threads: int = 1  # the number of batches that are parsed at the same time on a CPU
     tokenizer: Tokenizer | None = None  # None if the model was trained without a tokenizer
+    # Of an ensemble: the parsers whose probabilities are averaged, and how. One batch of an
+    # ensemble is a list of one batch for each member.
+    members: Sequence["Parser"] = ()
+    mean: Mean = "arithmetic"
     # Called with the sentences of a batch when the batch has been computed, on the thread that
     # computed it. `parse` may yield these sentences much later.
     on_batch_computed: Callable[[Sequence[Sentence]], None] | None = field(
         default=None, kw_only=True
     )
 
-    # Names of arguments of `parse` that only some families have
-    options: ClassVar[frozenset[str]] = frozenset()
-    # Whether `parse` predicts `Sentence.constituents`, not heads
-    has_constituents: ClassVar[bool] = False
+    # What `parse` predicts: "dependencies", "constituents", or "" if there is only `tag`
+    trees: ClassVar[str] = "dependencies"
+    # The arguments of `parse` that not all families have, and their values
+    options: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def __call__(self, sentences: Parsable, **options: Any) -> list[Sentence]:
         """Parse a text or sentences; `parse` describes the arguments."""
@@ -88,31 +91,164 @@ class Parser(ABC):
             f"  on {self.device}, {self.threads} thread{'s' * (self.threads > 1)}>"
         )
 
-    @abstractmethod
-    def parse(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
+    @property
+    def network(self) -> Any:
+        """The network that the engine runs."""
+        return self.engine.network
+
+    @property
+    def device(self) -> "torch.device":
+        """The device that the engine runs on."""
+        return self.engine.device
+
+    @property
+    def precision(self) -> "torch.dtype":
+        """The precision in which the engine multiplies matrices."""
+        return self.engine.precision
+
+    def parse(
+        self,
+        sentences: Parsable,
+        tags: str = "missing",
+        *,
+        algorithm: str | None = None,
+        root: str | None = None,
+        probabilities: str = "",
+        passes: int = 1,
+        batch_tokens: int | None = None,
+        context: Iterable[np.ndarray] | None = None,
+    ) -> Iterator[Sentence]:
         """Yield the sentences with predicted trees, in input order and with bounded memory.
+
+        Up to two chunks of about 40,000 words are read ahead of the sentences that are yielded.
 
         Args:
             sentences: Running text, which the tokenizer splits into sentences; or one `Sentence`;
                 or several sentences: `Sentence`s, lists of words or `conllu.TokenList`s.
-            *arguments: See the subclass. The parsers of all families that parse have the arguments
-                `tags`, `batch_tokens` and `context` of `TaggerParser.tag`; `tags` can also be
-                "keep".
-            **options: Further arguments of the family; the attribute `options` lists their names.
+            tags: "predict" overwrites tags. "missing" fills in columns that are all `_`, but FEATS
+                and LEMMA, which can be empty on purpose, only if UPOS and XPOS are also all `_`.
+                "keep" does not change tags.
+            algorithm: The decoder, "mst", "eisner" or "argmax"; by default, that of the model.
+            root: "single" or "multi"; by default, or if it is "auto", that of the model.
+            probabilities: "local" writes the probabilities of the head and of the label of each
+                word into MISC. They are calibrated if the model is. "marginal" writes the marginal
+                probability of the head over all trees, which takes cubic time.
+            passes: For a parser that corrects parses, how often the trees are corrected.
+            batch_tokens: The maximum number of positions in a batch, padding included; by default,
+                what suits the device. A longer sentence is a batch by itself. A batch that does not
+                fit in memory is split.
+            context: The contextual vectors of each sentence, [1 + words, layers, width], those of
+                w0 first. A parser that reads ELMo vectors needs them; see `attach_features`.
+
+        Raises:
+            ValueError: An argument is invalid, or the parser does not predict what is asked.
+            ConfigError: The family does not have an argument, see `check_options`.
+            FormatError: A sentence lacks the tags or the parse that the parser reads, has no MISC
+                column for the probabilities, or has too many words for marginals.
+            MemoryError: A single sentence does not fit in memory; the message names it.
+        """
+        if not self.trees:
+            raise ValueError("this model is a tagger, which predicts no trees; use depkit tag")
+        self._check_tags(tags, ("missing", "keep", "predict"))
+        given = {"algorithm": algorithm, "root": root, "probabilities": probabilities}
+        options: dict[str, Any] = {
+            name: value for name, value in given.items() if value and value != "auto"
+        }
+        if passes < 1:
+            raise ValueError(f"{passes} passes are impossible")
+        self.check_options([*options, *["passes"] * (passes > 1)])
+        for name, value in options.items():
+            _check_choice(name, value, self.options[name])
+        if passes > 1 and not self.corrects_parses:
+            raise ValueError(
+                "this model does not correct parses, so more passes would change nothing"
+            )
+        if probabilities:
+            sentences = check_probabilities(self.to_sentences(sentences), probabilities)
+        contexts = [None] * passes if context is None else tee(context, passes)
+        # Only the last pass reports progress, and computes probabilities.
+        silent = replace(self, on_batch_computed=None)
+        decoding = {name: value for name, value in options.items() if name != "probabilities"}
+        compute: Any = partial(silent.parse_batch, tags=tags, **decoding)
+        for vectors in contexts[:-1]:
+            sentences = silent.map_batches(sentences, compute, batch_tokens, vectors)
+        compute = partial(self.parse_batch, tags=tags, **options)
+        yield from self.map_batches(sentences, compute, batch_tokens, contexts[-1])
+
+    def check_options(self, names: Iterable[str], shown: Mapping[str, str] = {}) -> None:
+        """Raise ConfigError at the name of an argument of `parse` that the family does not have.
+
+        shown: what the message calls an argument, if not by its name.
+        """
+        for name in sorted(set(names) - self.options.keys()):
+            raise ConfigError(
+                f"models of the family {self.config.family} do not support {shown.get(name, name)}"
+            )
+
+    @abstractmethod
+    def parse_batch(
+        self, batch: Any, sentences: Sequence[Sentence], tags: str, **options: str
+    ) -> list[Sentence]:
+        """Parse the sentences of a batch, within the context of the engine.
+
+        Args:
+            batch: A batch, as `make_preparer` makes it.
+            sentences: The sentences of the batch.
+            tags: As for `parse`.
+            **options: Those arguments of `parse` in `options` that have been given.
         """
 
     def predict(
         self, sentences: Iterable[Sentence], context: Iterable[np.ndarray] | None = None
     ) -> Iterator[Sentence]:
         """Yield the sentences with predictions in all columns that the parser predicts."""
-        return self.parse(sentences, "predict", context=context)
+        if not self.trees:
+            return self.tag(sentences, context=context)
+        tags = "predict" if self.config.predicted_tags else "keep"
+        return self.parse(sentences, tags, context=context)
 
-    def tag(self, sentences: Parsable, *arguments: Any, **options: Any) -> Iterator[Sentence]:
-        """Yield the sentences with tags, FEATS and lemmas.
+    def tag(
+        self,
+        sentences: Parsable,
+        tags: str = "predict",
+        *,
+        batch_tokens: int | None = None,
+        context: Iterable[np.ndarray] | None = None,
+    ) -> Iterator[Sentence]:
+        """Yield the sentences with predicted tags, FEATS and lemmas; their trees do not change.
 
-        Raises ValueError if the parser predicts no tags; see `TaggerParser.tag`.
+        tags: "predict" or "missing". The other arguments and the errors are those of `parse`.
         """
-        raise ValueError("this model predicts no tags")
+        self._check_tags(tags, ("missing", "predict"))
+        if not self.config.predicted_tags:
+            raise ValueError("this model predicts no tags")
+        compute = partial(self.tag_batch, tags=tags)
+        yield from self.map_batches(sentences, compute, batch_tokens, context)
+
+    def _check_tags(self, tags: str, choices: Sequence[str]) -> None:
+        _check_choice("tags", tags, choices)
+        if tags == "predict" and not self.config.predicted_tags:
+            raise ValueError("this model predicts no tags")
+
+    def tag_batch(self, batch: Any, sentences: Sequence[Sentence], tags: str) -> list[Sentence]:
+        """Tag the sentences of a batch, within the context of the engine."""
+        unknown = self.tagging.unknown_words(sentences)
+        best = self.network.tag_scores(batch).fetch_best(unknown).wait()
+        tagged = []
+        for row, sentence in enumerate(sentences):
+            columns = self.tagging.columns(sentence, row, best, tags)
+            tagged.append(sentence.with_columns(columns) if columns else sentence)
+        return tagged
+
+    @cached_property
+    def tagging(self) -> Tagging:
+        """What the parser predicts besides a tree."""
+        return Tagging(self.vocabulary, self.config.predicted_tags)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the probabilities that `parse` writes are calibrated."""
+        return False
 
     def warm_up(self) -> None:  # noqa: B027 (most parsers have nothing to compile)
         """Compile the functions that parsing needs, before the time of parsing is measured."""
@@ -126,12 +262,9 @@ class Parser(ABC):
     ) -> Iterator[T]:
         """Apply a function to batches of sentences, and yield its results in input order.
 
-        Args:
-            sentences: As for `parse`.
-            compute: A function of a batch and its sentences. It returns one result for each
-                sentence, and is called on `workers` threads.
-            batch_tokens: As for `TaggerParser.tag`.
-            context: As for `TaggerParser.tag`.
+        compute: a function of a batch and its sentences, which returns one result for each
+        sentence. It is called on `workers` threads, within the context of the engine. The other
+        arguments are those of `parse`.
         """
         if context is None and self.config.inputs.context.source == "elmo":
             raise ValueError(
@@ -140,7 +273,8 @@ class Parser(ABC):
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
 
         def compute_and_report(batch: Any, batch_sentences: Sequence[Sentence]) -> Sequence[T]:
-            results = compute(send_batch(batch, self.device), batch_sentences)
+            with self.engine.context():
+                results = compute(send_batch(batch, self.device), batch_sentences)
             if self.on_batch_computed:
                 self.on_batch_computed(batch_sentences)
             return results
@@ -170,11 +304,12 @@ class Parser(ABC):
     @property
     def corrects_parses(self) -> bool:
         """Whether the parser reads a parse of the sentences: their own, or `Sentence.draft`."""
-        return bool(self.config.inputs.draft)
+        return any(parser.config.inputs.draft for parser in self.members or [self])
 
     def check(self, sentence: Sentence) -> None:
         """Raise FormatError if the parser cannot read the sentence, see `check_inputs`."""
-        check_inputs(sentence, self.config.inputs)
+        for parser in self.members or [self]:
+            check_inputs(sentence, parser.config.inputs)
 
     def make_preparer(self) -> Prepare:
         """Return a function that encodes sentences and their contextual vectors as a Dataset.
@@ -182,6 +317,9 @@ class Parser(ABC):
         The function caches the vectors that the network computes from characters, so it must not
         be used after the weights have changed.
         """
+        if self.members:
+            functions = [member.make_preparer() for member in self.members]
+            return lambda *arguments: MembersBatches([prepare(*arguments) for prepare in functions])
         network: ParserNetwork = self.network
         network.eval()
         forms = FormCache(network.inputs) if self.config.inputs.reads_forms else None
@@ -194,16 +332,12 @@ class Parser(ABC):
                 context=context or None, transformer=network.transformer,
             )  # fmt: skip
             if forms:
-                with self.autocast():
+                with self.engine.context():
                     vectors = forms.vectors(data, self.device)
                 data = replace(data, form_arrays={}, shared={"form_vectors": vectors})
             return data
 
         return prepare
-
-    def autocast(self) -> torch.autocast:
-        """Return a context manager that computes matrix products in the parser's precision."""
-        return autocast(self.device, self.precision)
 
     @property
     def workers(self) -> int:
@@ -213,6 +347,8 @@ class Parser(ABC):
         second, and encodes or writes the third. With a transformer there is one, because it uses
         all threads, and some versions of the package transformers are not thread-safe.
         """
+        if self.members:
+            return min(member.workers for member in self.members)
         if self.network.transformer is not None:
             return 1
         return {"cpu": self.threads, "cuda": 3}.get(self.device.type, 1)
@@ -262,6 +398,23 @@ class Parser(ABC):
             yield sentence, np.concatenate((np.zeros_like(vectors[:1]), vectors))
 
 
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        *others, last = choices
+        raise ValueError(f"{name} can be {', '.join(others)} or {last}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class MembersBatches:
+    """The same sentences, as encoded by each member of an ensemble."""
+
+    members: list[Any]
+
+    def batch(self, indices: np.ndarray) -> list[Any]:
+        """Make one batch for each member from the sentences with these indices."""
+        return [member.batch(indices) for member in self.members]
+
+
 def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
     """Convert a list of words or a TokenList of conllu to a `Sentence`.
 
@@ -281,26 +434,6 @@ def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
     return Sentence.from_token_list(cast("TokenList", sentence))
 
 
-def columns_to_predict(sentence: Sentence, tags: str) -> set[str]:
-    """Return the names of the columns of tags that predictions replace in a sentence.
-
-    tags: "keep" replaces no columns; "predict" replaces all; "missing" replaces the columns that
-    are all `_`, but FEATS and LEMMA only if UPOS and XPOS are also all `_`.
-    """
-    if tags == "keep":
-        return set()
-    columns = {name for name in TAGS if name in sentence.format.columns}
-    if tags == "missing":
-        if not (_is_blank(sentence.upos) and _is_blank(sentence.xpos)):
-            columns -= {"feats", "lemma"}
-        columns = {name for name in columns if _is_blank(getattr(sentence, name))}
-    return columns
-
-
-def _is_blank(column: Sequence[str]) -> bool:
-    return column.count("_") == len(column)
-
-
 def check_inputs(sentence: Sentence, inputs: Inputs) -> None:
     """Raise FormatError if a sentence lacks tags, or a parse, that the parser reads."""
     draft = sentence.draft
@@ -318,3 +451,25 @@ def check_inputs(sentence: Sentence, inputs: Inputs) -> None:
             f"the sentence has no {inputs.tag_column.upper()}, but the parser reads it; {advice},"
             " or train a parser with another inputs.tag_column or with inputs.tag=0",
         )
+
+
+def check_probabilities(sentences: Iterable[Sentence], kind: str) -> Iterator[Sentence]:
+    """Yield the sentences, after checking that probabilities can be computed and written.
+
+    kind: "local" or "marginal". Raises FormatError at a sentence without the column MISC, and at a
+    sentence that is too long for marginals.
+    """
+    for sentence in sentences:
+        if "misc" not in sentence.format.columns:
+            raise FormatError(
+                *sentence.location(),
+                f"the format {sentence.format.name} has no column MISC for probabilities; choose"
+                " CoNLL-U or JSON as the output format with --format",
+            )
+        if kind == "marginal" and len(sentence) > MAX_MARGINAL_WORDS:
+            raise FormatError(
+                *sentence.location(),
+                f"a sentence of {len(sentence)} words is too long for marginals, which are limited"
+                f" to {MAX_MARGINAL_WORDS} words; split it, or omit --marginals",
+            )
+        yield sentence

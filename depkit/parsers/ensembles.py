@@ -1,24 +1,29 @@
 """Combining parsers of one family into an ensemble."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import Any
 
+from depkit.parsers.base import Parser
 from depkit.parsers.config import Calibration, Mean, ParserConfig
 from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
-
-if TYPE_CHECKING:
-    from depkit.parsers.base import Parser
+from depkit.parsers.inputs.layer import LayerCache
+from depkit.parsers.inputs.transformer import Transformer
+from depkit.parsers.inputs.vocabulary import Table, merge_lemmas
 
 NOT_CALIBRATED = Calibration()
 
 
 def combine(
-    members: Sequence["Parser"],
+    members: Sequence[Parser],
     mean: Mean | None = None,
     calibration: Calibration = NOT_CALIBRATED,
-) -> "Parser":
+) -> Parser:
     """Combine parsers into one parser, which averages their probabilities.
+
+    The members can have different inputs and encoders; labels and tags are matched by name. The
+    ensemble has the device, the decoder and the tokenizer of the first member.
 
     Args:
         members: One or more parsers; an ensemble among several parsers counts as one member. A
@@ -31,11 +36,59 @@ def combine(
     Raises:
         CombinationError: See `check_combination`.
     """
-    first = members[0]
+    first, *others = members
     check_combination([member.config for member in members])
-    if len(members) == 1 and mean in (None, getattr(first, "mean", mean)):
-        return first
-    return get_family(first.config).combine(members, mean, calibration)
+    if not others:
+        if not first.members or mean in (None, first.mean):
+            return first
+        members = first.members
+    family, used_mean = get_family(first.config), mean or "arithmetic"
+    _share_transformers(members)
+    names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)
+    config = family.set_calibration(first.config, calibration)
+    if names:
+        config = family.set_predicted_tags(config, list(names))
+    # `parse` reads from the inputs of the ensemble whether contextual vectors are needed. They are
+    # needed if one member needs them.
+    for member in members:
+        if member.config.inputs.context.source != "none":
+            config = replace(config, inputs=member.config.inputs)
+            break
+    tables = [member.vocabulary.columns for member in members]
+    vocabulary = replace(
+        first.vocabulary,
+        columns={name: _merge(name, tables) for name in family.columns(config)},
+        lemmas=merge_lemmas(member.vocabulary for member in members),
+    )
+    engine = replace(first.engine, network=family.mean_network(members, used_mean, vocabulary))
+    return replace(
+        first, config=config, vocabulary=vocabulary, engine=engine, members=list(members),
+        mean=used_mean,
+    )  # fmt: skip
+
+
+def _merge(column: str, tables: Sequence[dict[str, Table]]) -> Table:
+    """Return a table of the symbols of a column in several vocabularies."""
+    symbols = (table[column].symbols for table in tables if column in table)
+    return Table(list(dict.fromkeys(symbol for names in symbols for symbol in names)))
+
+
+def _share_transformers(members: Sequence[Parser]) -> None:
+    """Let members that read the same frozen transformer share it.
+
+    Members that read the same layers also share the result of the last batch, so that the
+    transformer computes it once.
+    """
+    transformers: dict[object, Transformer | None] = {}
+    layer_caches: dict[object, LayerCache] = {}
+    for member in members:
+        vectors: Any = None if member.members else member.network.inputs.context
+        if vectors is None or vectors.body is not None or vectors.transformer is None:
+            continue
+        config = vectors.config
+        vectors.transformer = transformers.setdefault(config.digest, vectors.transformer)
+        key = (config.digest, config.layers, config.top, config.pooling, config.overlap)
+        vectors.layer_cache = layer_caches.setdefault(key, LayerCache())
 
 
 def check_combination(configs: Sequence[ParserConfig]) -> None:

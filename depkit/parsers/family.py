@@ -5,20 +5,25 @@ settings can be read and checked without it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Calibration, Mean, ParserConfig
+from depkit.files.errors import FormatError
+from depkit.parsers.config import Calibration, ParserConfig
+from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
+from depkit.parsers.settings import ConfigError
+from depkit.score.evaluators import evaluate
 
 if TYPE_CHECKING:
     import numpy as np
 
     from depkit.parsers.base import Parser
+    from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.inputs.dataset import Examples, Rows
     from depkit.parsers.inputs.transformer import Transformer
-    from depkit.parsers.inputs.vocabulary import Vocabulary
     from depkit.parsers.network import ParserNetwork
 
 
@@ -31,11 +36,14 @@ class Family(ABC):
 
     name: ClassVar[str]  # the value of `family` in its configuration
     config: ClassVar[type[ParserConfig]]  # the dataclass of its configuration
-    # The scores on dev. By default, the first one selects the best epoch.
-    metrics: ClassVar[tuple[str, ...]]
+    metrics: ClassVar[tuple[str, ...]]  # the scores on dev; see `select`
     noun: ClassVar[str] = "parser"  # the word for a model in its model card
     command: ClassVar[str] = "parse"  # the depkit command that applies a model
+    trees: ClassVar[str] = ""  # what is predicted besides columns, for people
+    # The table of the vocabulary with the labels of trees; "" for none
+    labels: ClassVar[str] = ""
     corrects_parses: ClassVar[bool] = False  # whether inputs.draft can be set
+    scores_words: ClassVar[bool] = False  # whether scores can leave out punctuation
     # The model whose tokenizer splits text for a model without one; "" for none
     default_tokenizer: ClassVar[str] = ""
 
@@ -57,31 +65,56 @@ class Family(ABC):
         """Raise ConfigError if settings contradict each other."""
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
-        """Replace "auto" settings by values that are derived from the training treebank."""
+        """Replace "auto" settings by values that are derived from the training treebank.
+
+        By default, columns that are all `_` are removed from the predicted ones.
+        """
+        if not config.predicted_tags:
+            return config
+        return self.set_predicted_tags(
+            config,
+            [
+                name
+                for name in config.predicted_tags
+                if any(set(getattr(sentence, name)) != {"_"} for sentence in train)
+            ],
+        )
+
+    def check_resolved(self, config: Any) -> None:  # noqa: B027
+        """Raise ConfigError if the configuration of a model has an "auto" setting."""
+
+    def set_predicted_tags(self, config: Any, names: Sequence[str]) -> Any:
+        """Return the configuration of a parser that predicts tags with other predicted columns."""
+        return replace(config, scorer=replace(config.scorer, predict=list(names)))
+
+    def set_calibration(self, config: Any, calibration: Calibration) -> Any:
+        """Return the configuration with other temperatures, unchanged if the family has none."""
         return config
 
     def describe(self, config: Any) -> list[str]:
         """Return lines of the model card that say what the model predicts and how."""
-        return []
+        columns = ", ".join(config.predicted_tags) or "none"
+        return [f"Predicts: {self.trees}; columns: {columns}"]
+
+    def decoder(self, config: Any) -> dict[str, Any] | None:
+        """Return the settings of the decoder, None if it has none."""
+        return None
 
     # Training
 
-    @abstractmethod
     def columns(self, config: Any) -> list[str]:
         """Return the names of the predicted columns, which are those of the vocabulary's tables."""
+        return [*([self.labels] if self.labels else []), *config.predicted_tags]
 
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
-        """Return the gold symbols of a column of a sentence; by default its values."""
-        values: list[str] = getattr(sentence, column)
-        return values
+        """Return the gold symbols of a column of a sentence."""
+        return column_symbols(sentence, column)
 
-    def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> "Vocabulary":
+    def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> Vocabulary:
         """Build the vocabulary of a training treebank."""
-        from depkit.parsers.inputs.vocabulary import build_vocabulary
-
         return build_vocabulary(sentences, config.inputs, self.columns(config), self.symbols)
 
-    def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
+    def targets(self, sentence: Sentence, vocabulary: Vocabulary) -> dict[str, list[int]]:
         """Return the training targets of each word by name; by default, the indices of its symbols.
 
         A symbol that the vocabulary does not have is IGNORED.
@@ -96,7 +129,7 @@ class Family(ABC):
     def examples(
         self,
         sentences: Sequence[Sentence],
-        vocabulary: "Vocabulary",
+        vocabulary: Vocabulary,
         config: Any,
         context: "Rows | None" = None,
         transformer: "Transformer | None" = None,
@@ -121,29 +154,43 @@ class Family(ABC):
             context=context, transformer=transformer, num_gold=num_gold,
         )  # fmt: skip
 
+    @property
     @abstractmethod
-    def network(
-        self, config: Any, vocabulary: "Vocabulary", transformer: "Transformer | None" = None
-    ) -> "ParserNetwork":
-        """Make a network with initial weights; its `forward` maps a batch to the loss."""
+    def network(self) -> "Callable[..., ParserNetwork]":
+        """The class of networks; its arguments are configuration, vocabulary and transformer.
+
+        `forward` maps a batch to the loss. The other methods are those that the parser calls.
+        """
 
     # Parsing
 
+    @property
     @abstractmethod
-    def parser(self, config: Any, *parts: Any) -> "Parser":
-        """Make a parser; parts: the arguments of `base.Parser` after the configuration."""
-
-    def combine(
-        self, members: Sequence["Parser"], mean: Mean | None, calibration: Calibration
-    ) -> "Parser":
-        """Make an ensemble; see `ensembles.combine` for arguments and errors."""
-        raise CombinationError(f"parsers of the family {self.name} cannot be combined")
+    def parser(self) -> "type[Parser]":
+        """The class of parsers."""
 
     def check_combination(self, configs: Sequence[Any]) -> None:
         """Raise CombinationError if parsers of the family cannot be combined."""
         raise CombinationError(f"parsers of the family {self.name} cannot be combined")
 
+    @property
+    def mean_network(self) -> "type[MeanNetwork]":
+        """The class of the networks of ensembles, for a family whose parsers can be combined."""
+        raise NotImplementedError
+
     # Scores
+
+    def select(self, metric: str) -> str:
+        """Return the dev score that selects the best epoch: `metric`, or "" for the first one.
+
+        Raises ConfigError if the family has no such score.
+        """
+        if metric not in ("", *self.metrics):
+            raise ConfigError(
+                f"training.select is {metric!r}; with family={self.name} it can be"
+                f" {', '.join(self.metrics)}"
+            )
+        return metric or self.metrics[0]
 
     @abstractmethod
     def evaluate(
@@ -179,3 +226,56 @@ class Family(ABC):
             a line of text; for a family without probabilities, None and "".
         """
         return None, ""
+
+
+class DependencyFamily(Family):
+    """What all families of dependency parsers share: they predict heads and relations."""
+
+    metrics = ("LAS", "UAS")
+    trees = "heads, relations"
+    labels = "deprel"
+    scores_words = True
+
+    def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
+        """Also raise FormatError at a word without HEAD."""
+        for sentence in super().read(path, encoding):
+            if -1 in sentence.head:
+                word = sentence.head.index(-1)
+                message = "the word has no HEAD; training and dev data need trees"
+                raise FormatError(*sentence.location(word), message)
+            yield sentence
+
+    def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
+        """Also derive the rule of the root from the trees."""
+        if config.decoder.root == "auto":
+            single = all(sentence.head.count(0) == 1 for sentence in train)
+            decoder = replace(config.decoder, root="single" if single else "multi")
+            config = replace(config, decoder=decoder)
+        return super().resolve_auto(config, train)
+
+    def check_resolved(self, config: Any) -> None:
+        """Raise ConfigError if the rule of the root is "auto"."""
+        if config.decoder.root == "auto":
+            raise ConfigError("decoder.root is missing or auto; in a model it is single or multi")
+
+    def decoder(self, config: Any) -> dict[str, Any]:
+        """Return the section decoder."""
+        return asdict(config.decoder)
+
+    def describe(self, config: Any) -> list[str]:
+        """Also name the rule of the root."""
+        return [*super().describe(config), f"Root: {config.decoder.root}"]
+
+    def evaluate(
+        self,
+        config: Any,
+        gold: Sequence[Sentence],
+        predicted: Iterable[Sentence],
+        punct: str = "keep",
+    ) -> dict[str, float]:
+        """Compute UAS and LAS in percent.
+
+        Raises ValueError for an unknown policy, FormatError if it leaves no word to score.
+        """
+        scores = evaluate(gold, predicted, punct)
+        return {"UAS": scores.UAS, "LAS": scores.LAS}

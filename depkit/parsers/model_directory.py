@@ -41,6 +41,7 @@ from depkit.parsers.config import (
     apply_test_time_settings,
 )
 from depkit.parsers.engine.device import best_precision, find_device, resolve_precision
+from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family, make_parser_config, parser_fields
 from depkit.parsers.family import CombinationError
@@ -174,10 +175,9 @@ def load(
     dtype = resolve_precision(precision, torch_device)
     if is_cpu:
         network.convert_product_weights(dtype)
-    return family.parser(
-        config, vocabulary, network, torch_device, dtype, threads or torch.get_num_threads(),
-        read_tokenizer(path, torch_device, dtype),
-    )  # fmt: skip
+    engine = TorchEngine(network, torch_device, dtype)
+    tokenizer = read_tokenizer(path, torch_device, dtype)
+    return family.parser(config, vocabulary, engine, threads or torch.get_num_threads(), tokenizer)
 
 
 def _load_ensemble(
@@ -273,16 +273,10 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
         _check_version(directory / CONFIG, tables)
         fields = parser_fields()
         config = make_parser_config({k: v for k, v in tables.items() if k in fields})
-        _check_resolved(config)
+        get_family(config).check_resolved(config)
         return config, tables
     except ConfigError as error:
         raise ModelError(f"{directory / CONFIG}: {error}") from None
-
-
-def _check_resolved(config: ParserConfig) -> None:
-    """Raise ConfigError if the decoder's rule of the root is "auto", which training replaces."""
-    if getattr(getattr(config, "decoder", None), "root", "") == "auto":
-        raise ConfigError("decoder.root is missing or auto; in a model it is single or multi")
 
 
 def _check_version(path: Path, tables: dict[str, Any]) -> None:

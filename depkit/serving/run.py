@@ -20,12 +20,10 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import ParagraphCounter
 from depkit.files.streams import open_output
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.model_directory import find_model, load, load_tokenizer, read_ensemble
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.tagger.ensemble import TaggerEnsemble
 from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 from depkit.serving.job import Job, Totals, get_output_paths
 from depkit.serving.parts import find_kind
@@ -60,8 +58,7 @@ class Run:
         parser = _load_parser(job)
         run = Run(job, parser, _choose_format(job, parser), note)
         get_output_paths(job, run.output_format)
-        calibration = getattr(parser.config, "calibration", None)
-        if run.has_probabilities and calibration == Calibration():  # the default
+        if run.has_probabilities and not parser.is_calibrated:
             subject = "this combination of models" if len(job.models) > 1 else "this model"
             note(f"{subject} is not calibrated; the probabilities may be too high or too low")
         return run
@@ -131,10 +128,11 @@ class Run:
             # This imports the training modules, which takes time and is needed only here.
             from depkit.ensemble.out_of_fold import annotate_out_of_fold
 
-            assert isinstance(parser, TaggerEnsemble)
             config = read_ensemble(find_model(job.models[0]))
             method = partial(annotate_out_of_fold, parser, config, job.action)
-        annotated = method(sentences, job.tags, job.batch_tokens, context=vectors, **job.options)
+        annotated = method(
+            sentences, job.tags, batch_tokens=job.batch_tokens, context=vectors, **job.options
+        )
         for sentence in annotated:
             if job.dependencies:
                 sentence = add_dependencies(sentence, job.dependencies)
@@ -181,14 +179,12 @@ def _load_parser(job: Job) -> Parser:
         load(model, job.device, threads=job.threads, settings=job.settings) for model in job.models
     ]
     parser = combine(models, job.mean)
-    if job.out_of_fold and (len(models) > 1 or not isinstance(parser, TaggerEnsemble)):
+    if job.out_of_fold and (len(models) > 1 or not parser.members):
         raise ConfigError("--out-of-fold needs an ensemble, trained by depkit ensemble")
     default_tokenizer = get_family(parser.config).default_tokenizer
     if name := job.tokenizer or ("" if parser.tokenizer else default_tokenizer):
         parser = replace(parser, tokenizer=load_tokenizer(name, parser.device))
-    for name in sorted(job.options.keys() - parser.options):
-        option = OPTIONS.get(name, name)
-        raise ConfigError(f"models of the family {parser.config.family} do not support {option}")
+    parser.check_options(job.options, OPTIONS)
     return parser
 
 
@@ -201,7 +197,7 @@ def _choose_format(job: Job, parser: Parser) -> str | None:
         if job.format == PTB.name:
             raise ConfigError("depkit tag predicts no trees; choose another --format")
         return job.format
-    if not parser.has_constituents:
+    if parser.trees != "constituents":
         option = "--dependencies" if job.dependencies else "--format ptb"
         if job.dependencies or job.format == PTB.name:
             raise ConfigError(f"the model predicts no constituency trees; leave {option} out")

@@ -167,7 +167,7 @@ def resolve_auto(recipe: Recipe, train: Sequence[Sentence]) -> Recipe:
     """
     family = get_family(recipe.parser)
     training = _limit_batches(_choose_epochs(recipe.training, train), train)
-    training = replace(training, select=training.select or family.metrics[0])
+    training = replace(training, select=family.select(training.select))
     return replace(recipe, parser=family.resolve_auto(recipe.parser, train), training=training)
 
 

@@ -15,6 +15,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest
 from depkit.parsers.base import Parser
 from depkit.parsers.engine.device import autocast, is_out_of_memory, resolve_precision
+from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batching import length_batches
@@ -176,7 +177,8 @@ def train(
         copy_initial_weights(network, initial.network)
     network.to(device)
     precision = resolve_precision(training.precision, device)
-    parser = family.parser(config, vocabulary, network, device, precision, torch.get_num_threads())
+    engine = TorchEngine(network, device, precision)
+    parser = family.parser(config, vocabulary, engine, torch.get_num_threads())
     optimizer = OPTIMIZERS[training.optimizer](
         parameter_groups(network, training), betas=(training.beta1, training.beta2),
         eps=training.epsilon, weight_decay=training.weight_decay, fused=device.type != "mps",

@@ -284,12 +284,7 @@ def check_recipe(recipe: Recipe) -> None:
             f" training.patience={training.patience} epochs without a better dev score; set"
             " training.plateau to a smaller number, or --patience to a larger one"
         )
-    if recipe.training.select not in ("", *family.metrics):
-        choices = ", ".join(family.metrics)
-        raise ConfigError(
-            f"training.select is {recipe.training.select!r}; with family={family.name} it can be"
-            f" {choices}"
-        )
+    family.select(training.select)
 
 
 def _check_pretrained(inputs: Inputs) -> None:
@@ -316,12 +311,12 @@ def _check_pretrained(inputs: Inputs) -> None:
 
 
 def check_punct(recipe: Recipe) -> None:
-    """Raise ConfigError if training.punct is set for a family whose dev scores are not of trees."""
+    """Raise ConfigError if training.punct is set for a family whose scores leave out no words."""
     family = get_family(recipe.parser)
-    if recipe.training.punct != "keep" and "LAS" not in family.metrics:
+    if recipe.training.punct != "keep" and not family.scores_words:
         raise ConfigError(
             f"training.punct (--punct) is {recipe.training.punct}, but family={family.name} has no"
-            " scores of trees; set --punct keep"
+            " scores that leave out punctuation; set --punct keep"
         )
 
 

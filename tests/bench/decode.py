@@ -10,7 +10,9 @@ from functools import partial
 import numpy as np
 import torch
 
+from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.graph.decoding import Decoding, decode_heads
+from depkit.parsers.graph.network import Scores
 from depkit.trees.compiled import interpreted
 from depkit.trees.decode import ALGORITHMS, decode
 from tests.bench.measure import Bench, Row, run_alternately, timed
@@ -45,7 +47,8 @@ def decode_as_parsing(batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
     """Select the best heads, and decode where they are not a tree, without numba, as on a CPU."""
     with interpreted():
         for scores, words in batches:
-            decode_heads(torch.from_numpy(scores), words, Decoding("mst", True))
+            on_device = Scores(torch.from_numpy(scores), lambda heads: heads, ColumnScores())
+            decode_heads(on_device, words, Decoding("mst", True))
 
 
 def decode_all(batches: list[tuple[np.ndarray, np.ndarray]], algorithm: str) -> None:

@@ -27,6 +27,7 @@ from torch.profiler import profile
 from depkit.corpus.io import write
 from depkit.parsers.engine.device import autocast, find_device, resolve_precision
 from depkit.parsers.engine.form_cache import FormCache
+from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.network import BiaffineNetwork, Scores
@@ -118,7 +119,7 @@ class Setup:
             self.learners[recipe] = Learner(self.prepared(recipe), self.device)
         torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
         learner, name = self.learners[recipe], "float32" if precision == "tf32" else precision
-        learner.parser.precision = resolve_precision(name, self.device)
+        learner.precision = resolve_precision(name, self.device)
         return learner
 
     def rate(
@@ -151,10 +152,10 @@ class Learner:
         family = get_family(config)
         vocabulary = family.vocabulary(prepared.train, config)
         vocabulary = vocabulary.with_lemmas(prepared.train, tags=bool(config.inputs.prior))
-        self.training, self.compiled = training, ""
+        self.training, self.compiled, self.precision = training, "", torch.float32
         self.network: Any = family.network(config, vocabulary, transformer).to(device).train()
         self.loss: Callable[[Batch], Tensor] = self.network
-        self.parser = family.parser(config, vocabulary, self.network, device)
+        self.parser = family.parser(config, vocabulary, TorchEngine(self.network, device))
         self.optimizer = torch.optim.Adam(
             parameter_groups(self.network, training), betas=(training.beta1, training.beta2),
             eps=training.epsilon, weight_decay=training.weight_decay, fused=True,
@@ -167,7 +168,7 @@ class Learner:
         return length_batches(self.data.sizes, tokens, np.random.default_rng(0))
 
     def gradients(self, batch: Batch) -> None:
-        with autocast(self.parser.device, self.parser.precision):
+        with autocast(self.parser.device, self.precision):
             loss = self.loss(batch)
         loss.backward()
 

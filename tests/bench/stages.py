@@ -17,11 +17,10 @@ import torch
 from torch import Tensor
 
 from depkit.parsers.base import CPU_TOKENS, GPU_TOKENS, Parser
-from depkit.parsers.engine.device import best_indices, best_precision
+from depkit.parsers.engine.device import autocast, best_indices, best_precision
 from depkit.parsers.engine.form_cache import FormCache
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
-from depkit.parsers.graph.ensemble import GraphEnsemble
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batching import Batch, length_batches
 from depkit.parsers.inputs.dataset import Dataset, encode
@@ -67,7 +66,7 @@ def make_stage(bench: Bench, counted: bool = False) -> Stage:
     torch.set_num_threads(bench.threads)
     device, precision = ("cpu", "float32") if counted else (bench.device, "auto")
     parser = load(bench.model, device, precision)
-    if isinstance(parser, GraphEnsemble) or not isinstance(parser, GraphParser):
+    if parser.members or not isinstance(parser, GraphParser):
         raise BenchError(f"{bench.model} is an ensemble or a tagger; name a parser with --model")
     parser = replace(parser, threads=1 if counted else bench.threads)
     data = parser.make_preparer()(bench.sentences, ())
@@ -83,7 +82,7 @@ def make_batches(data: Any, indices: Sequence[np.ndarray], device: torch.device)
 
 def form_vectors(parser: Parser, data: Dataset) -> Tensor:
     """Compute the vectors of all distinct forms, without cached ones."""
-    with parser.autocast():
+    with parser.engine.context():
         return FormCache(parser.network.inputs).vectors(data, parser.device)
 
 
@@ -184,9 +183,8 @@ def encoder(bench: Bench) -> Iterator[Row]:
 
 
 def encode_all(stage: Stage) -> None:
-    @torch.inference_mode()
     def call(batch: Batch) -> None:
-        with stage.parser.autocast():
+        with stage.parser.engine.context():
             stage.parser.network.encode(batch)
 
     stage.for_each_batch(call)
@@ -206,16 +204,16 @@ def score_all(stage: Stage) -> Action:
     """Return an action that scores all batches, whose words are encoded beforehand."""
     parser = stage.parser
     encoded: dict[int, Tensor] = {}
-    with torch.inference_mode(), parser.autocast():
+    with parser.engine.context():
         for batch in stage.batches:
             encoded[id(batch)] = parser.network.encode(batch)
 
-    @torch.inference_mode()
     def call(batch: Batch) -> None:
-        scores = parser.score(batch)
-        best_indices(scores.score_labels(torch.zeros_like(batch["form"])))
-        for column in scores.columns.values():
-            best_indices(column)
+        with parser.engine.context():
+            scores = parser.network.score(batch)
+            best_indices(scores.score_labels(torch.zeros_like(batch["form"])))
+            for column in scores.columns.values():
+                best_indices(column)
 
     def action() -> None:
         with patch.object(parser.network, "encode", lambda batch: encoded[id(batch)]):
@@ -229,7 +227,7 @@ def arc_scores(bench: Bench) -> list[tuple[np.ndarray, np.ndarray]]:
     stage = make_stage(bench)
     with torch.inference_mode():
         return [
-            (stage.parser.score(batch).arc.log_softmax(-1).cpu().numpy(), batch.sizes - 1)
+            (stage.parser.engine.score(batch).arc.log_softmax(-1).cpu().numpy(), batch.sizes - 1)
             for batch in stage.batches
         ]
 
@@ -240,7 +238,8 @@ def backward(bench: Bench) -> Iterator[Row]:
     tokens = tables.get("training", {}).get("batch_tokens", Training().batch_tokens)
     device = make_stage(bench).parser.device
     precision = best_precision(device)
-    trained = replace(load(bench.model, str(device), "float32"), precision=precision)
+    trained = load(bench.model, str(device), "float32")
+    trained = replace(trained, engine=replace(trained.engine, precision=precision))
     counted = make_stage(bench, True).parser
     for name, loss in (("encoder", encoder_loss), ("whole network", whole_loss)):
         batches = training_batches(bench, trained, tokens)
@@ -280,7 +279,7 @@ def make_learning_action(
     def action() -> None:
         parser.network.train()
         for batch in batches:
-            with parser.autocast():
+            with autocast(parser.device, parser.precision):
                 total = loss(parser, batch)
             total.backward()
             parser.network.zero_grad()

@@ -10,7 +10,7 @@ from depkit.cli.main import run
 from depkit.ensemble.jackknife import assign_folds
 from depkit.ensemble.out_of_fold import describe_folds, find_annotators
 from depkit.parsers.config import EnsembleConfig
-from depkit.parsers.graph.ensemble import GraphEnsemble
+from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import split_dev
 from tests.cli.commands import ON_CPU, assert_fails, set_options
@@ -53,7 +53,7 @@ def test_parse_can_set_the_mean(ensemble, monkeypatch):
         means.append(self.mean)
         return iter(())
 
-    monkeypatch.setattr(GraphEnsemble, "parse", parse)
+    monkeypatch.setattr(GraphParser, "parse", parse)
     for options in ([], ["--mean", "geometric"]):
         run(["parse", str(TINY), "--model", str(ensemble), "--device", "cpu", *options])
     assert means == ["arithmetic", "geometric"]

@@ -19,6 +19,7 @@ from depkit.ensemble.members import Plan, prepare_recipes, train_member
 from depkit.ensemble.training import train_ensemble
 from depkit.files.errors import DataError
 from depkit.files.progress import ProgressBars
+from depkit.nn.means import log_mean
 from depkit.nn.settings import BiLSTM
 from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
@@ -37,7 +38,6 @@ from depkit.parsers.model_directory import (
     read_vocabulary,
 )
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.tagger.ensemble import log_mean
 from depkit.training import loop
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, State
 from depkit.training.loop import TrainingError
@@ -296,7 +296,8 @@ def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monke
     alone = [load(tmp_path / "m" / name, "cpu", precision="float32") for name in plan.names]
     indices = np.arange(len(tiny))
     expected = [
-        member.score(cpu_batch(member.make_preparer()(tiny, []), indices)).arc for member in alone
+        member.engine.score(cpu_batch(member.make_preparer()(tiny, []), indices)).arc
+        for member in alone
     ]
     together = load(tmp_path / "m", "cpu", precision="float32")
     first, second = (member.network.transformer for member in together.members)
@@ -305,7 +306,7 @@ def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monke
     monkeypatch.setattr(inputs, "context_layers", context_layers)
     prepared = together.make_preparer()(tiny, [])
     for batch in (indices, indices[:5], indices):
-        scores = together.score(cpu_batch(prepared, batch))
+        scores = together.engine.score(cpu_batch(prepared, batch))
     assert context_layers.call_count == 3
     torch.testing.assert_close(scores.arc, log_mean(expected, "arithmetic"))
 

@@ -35,7 +35,7 @@ def split_by_sentence(rows, sentences):
 
 def compute_distributions(parser, sentence, heads):
     """Compute the distribution of each column, [words, values], in a batch of one sentence."""
-    scores = parser.score(cpu_batch(parser.make_preparer()([sentence], []), np.array([0])))
+    scores = parser.engine.score(cpu_batch(parser.make_preparer()([sentence], []), np.array([0])))
     padded = torch.zeros(scores.arc.shape[:2], dtype=torch.int64)
     padded[0, 1 : len(sentence) + 1] = torch.tensor(heads)
     label = scores.score_labels(padded).softmax(-1)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from depkit.corpus.io import read
@@ -17,13 +16,13 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
 from depkit.nn.settings import Encoder, NoEncoder
 from depkit.parsers.base import Parser
+from depkit.parsers.columns.network import cross_entropy
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.family import Family
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.tagger.network import cross_entropy
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,8 @@ class SingleWords:
 
 @dataclass
 class DepthParser(Parser):
-    def parse(self, sentences, tags="missing", batch_tokens=None, context=None):
-        yield from self.map_batches(sentences, self.parse_batch, batch_tokens, context)
-
-    @torch.inference_mode()
-    def parse_batch(self, batch: Batch, sentences: Sequence[Sentence]) -> list[Sentence]:
-        with self.autocast():
-            best = self.network.depth(self.network.encode(batch)).argmax(-1).tolist()
+    def parse_batch(self, batch: Batch, sentences: Sequence[Sentence], tags) -> list[Sentence]:
+        best = self.network.depth(self.network.encode(batch)).argmax(-1).tolist()
         symbols = self.vocabulary.columns["depth"].symbols
         return [
             sentence.with_columns(
@@ -86,6 +80,7 @@ class DepthFamily(Family):
     config = DepthConfig
     metrics = ("depth",)
     noun = "depth finder"
+    labels = "depth"
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
         return read(path, "ptb", encoding)
@@ -97,9 +92,6 @@ class DepthFamily(Family):
     def describe(self, config: Any) -> list[str]:
         return [f"Predicts: depths, dropout {config.depth.dropout}"]
 
-    def columns(self, config: Any) -> list[str]:
-        return ["depth"]
-
     def symbols(self, sentence: Sentence, column: str) -> list[str]:
         return [str(depth) for depth in depths(sentence.constituents)]
 
@@ -109,11 +101,8 @@ class DepthFamily(Family):
         spans = [np.arange(start + 1, start + size) for start, size in sizes]
         return SingleWords(data, np.concatenate(spans))
 
-    def network(self, *arguments: Any) -> DepthNetwork:
-        return DepthNetwork(*arguments)
-
-    def parser(self, config: Any, *parts: Any) -> DepthParser:
-        return DepthParser(config, *parts)
+    network = DepthNetwork
+    parser = DepthParser
 
     def evaluate(
         self, config: Any, gold, predicted: Iterable[Sentence], punct: str = "keep"

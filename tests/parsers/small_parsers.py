@@ -7,6 +7,7 @@ import torch
 
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, Inputs, Scorer
+from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.families import get_family, make_parser_config
 from depkit.parsers.model_directory import write_description, write_weights
 from tests.parsers.batches import cpu_batch
@@ -20,7 +21,8 @@ def build_parser(config, treebank):
     torch.manual_seed(0)
     family = get_family(config)
     vocabulary = family.vocabulary(treebank, config)
-    return family.parser(config, vocabulary, family.network(config, vocabulary).eval(), CPU)
+    network = family.network(config, vocabulary).eval()
+    return family.parser(config, vocabulary, TorchEngine(network, CPU))
 
 
 def make_parser(treebank, inputs=None, root="single", root_label="root", encoder="bilstm"):
@@ -80,9 +82,10 @@ def set_calibration(parser, calibration=WARM):
 
 def compute_scores(parser, sentence):
     """Return the arc scores of a sentence, and the label scores at its heads."""
-    scores = parser.score(make_one_batch(parser, [sentence]))
+    scores = parser.engine.score(make_one_batch(parser, [sentence]))
     heads = np.zeros(scores.arc.shape[:2], np.int32)
     heads[0, 1 : len(sentence) + 1] = sentence.head
-    _, label = parser.label_scores(scores, heads)
+    with parser.engine.context():
+        _, label = scores.label_scores(heads, parser.root_label)
     size = len(sentence) + 1
     return scores.arc[0, :size, :size].double().detach(), label[0, :size].double().detach()

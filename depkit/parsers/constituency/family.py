@@ -1,21 +1,21 @@
 """The family of constituency parsers (Kitaev and Klein 2018)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError
-from depkit.parsers.config import Calibration, ConstituencyConfig, Mean
+from depkit.parsers.config import ConstituencyConfig
 from depkit.parsers.family import Family
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.tagger.family import remove_empty_columns
 from depkit.score.evalb import evaluate_trees
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
+    from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.constituency.examples import TreeExamples
-    from depkit.parsers.inputs.transformer import Transformer
     from depkit.parsers.inputs.vocabulary import Vocabulary
     from depkit.parsers.network import ParserNetwork
 
@@ -26,11 +26,13 @@ class Constituency(Family):
     name = "constituency"
     config = ConstituencyConfig
     metrics = ("LF1", "LP", "LR", "EM")
+    trees = "constituents"
+    labels = "constituents"
     # Treebanks of brackets have no text from which a tokenizer could be trained.
     default_tokenizer = "en-ewt"
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
-        """See `Family.read`; raises FormatError for a file without bracketed trees."""
+        """Also raise FormatError for a file without bracketed trees."""
         for sentence in super().read(path, encoding):
             if sentence.constituents is None:
                 message = (
@@ -41,78 +43,49 @@ class Constituency(Family):
             yield sentence
 
     def check(self, config: Any) -> None:
-        """See `Family.check`."""
         if not config.inputs.stop:
             raise ConfigError(
                 "a constituency parser reads the end of the sentence: set inputs.stop=true"
             )
 
-    def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
-        """Remove predicted columns that are empty in train."""
-        return remove_empty_columns(config, train)
-
-    def describe(self, config: Any) -> list[str]:
-        """See `Family.describe`."""
-        columns = ", ".join(config.scorer.predict) or "none"
-        return [f"Predicts: constituents; columns: {columns}"]
-
-    def columns(self, config: Any) -> list[str]:
-        """See `Family.columns`."""
-        from depkit.parsers.constituency.examples import COLUMN
-
-        return [COLUMN, *config.scorer.predict]
-
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
-        """See `Family.symbols`; those of constituents are labels, see `labelled_spans`."""
-        from depkit.parsers.constituency.examples import COLUMN, labelled_spans
-        from depkit.parsers.inputs.vocabulary import column_symbols
+        """Return labels as the symbols of constituents, see `labelled_spans`."""
+        from depkit.parsers.constituency.examples import labelled_spans
 
-        if column == COLUMN:
+        if column == self.labels:
             return [symbol for _, symbol in labelled_spans(sentence)]
-        return column_symbols(sentence, column)
+        return super().symbols(sentence, column)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
-        """See `Family.targets`; constituents are no targets of words."""
-        from depkit.parsers.constituency.examples import COLUMN
-        from depkit.parsers.inputs.dataset import IGNORED
-
-        return {
-            name: [table.indices.get(symbol, IGNORED) for symbol in self.symbols(sentence, name)]
-            for name, table in vocabulary.columns.items()
-            if name != COLUMN
-        }
+        """Leave out constituents, which are no targets of words."""
+        columns = {k: table for k, table in vocabulary.columns.items() if k != self.labels}
+        return super().targets(sentence, replace(vocabulary, columns=columns))
 
     def examples(
         self, sentences: Sequence[Sentence], vocabulary: "Vocabulary", *arguments: Any, **named: Any
     ) -> "TreeExamples":
-        """See `Family.examples`."""
-        from depkit.parsers.constituency.examples import COLUMN, make_examples
+        from depkit.parsers.constituency.examples import make_examples
 
         data = super().examples(sentences, vocabulary, *arguments, **named)
-        return make_examples(data.dataset, sentences, vocabulary.columns[COLUMN])
+        return make_examples(data.dataset, sentences, vocabulary.columns[self.labels])
 
-    def network(
-        self, config: Any, vocabulary: "Vocabulary", transformer: "Transformer | None" = None
-    ) -> "ParserNetwork":
-        """See `Family.network`."""
+    @property
+    def network(self) -> "Callable[..., ParserNetwork]":
         from depkit.parsers.constituency.network import ConstituencyNetwork
 
-        return ConstituencyNetwork(config, vocabulary, transformer)
+        return ConstituencyNetwork
 
-    def parser(self, config: Any, *parts: Any) -> "Parser":
-        """See `Family.parser`."""
+    @property
+    def parser(self) -> "type[Parser]":
         from depkit.parsers.constituency.parser import ConstituencyParser
 
-        return ConstituencyParser(config, *parts)
+        return ConstituencyParser
 
-    def combine(
-        self, members: Sequence["Parser"], mean: Mean | None, calibration: Calibration
-    ) -> "Parser":
-        """See `Family.combine`."""
-        from depkit.parsers.constituency.ensemble import ConstituencyEnsemble
-        from depkit.parsers.tagger.ensemble import combine_members
+    @property
+    def mean_network(self) -> "type[MeanNetwork]":
+        from depkit.parsers.constituency.network import ConstituencyMean
 
-        return combine_members(ConstituencyEnsemble, members, mean, calibration, self.columns)
+        return ConstituencyMean
 
     def check_combination(self, configs: Sequence[Any]) -> None:
         """All constituency parsers can be combined."""
@@ -126,16 +99,12 @@ class Constituency(Family):
     ) -> dict[str, float]:
         """Compute labelled F1, precision, recall and exact match with EVALB's COLLINS.prm.
 
-        These parameters leave out punctuation, so `punct` must be "keep"; otherwise ConfigError is
-        raised.
+        These parameters leave out punctuation.
         """
-        if punct != "keep":
-            raise ConfigError("EVALB's parameters say which words count; leave out --punct")
         scores = evaluate_trees(_trees(gold), [_trees(predicted)])[0].scores
         return {name: scores[name] for name in self.metrics}
 
     def describe_scores(self, punct: str) -> str:
-        """See `Family.describe_scores`."""
         return "with the parameters COLLINS.prm of EVALB"
 
 

@@ -1,5 +1,7 @@
 """The network of the constituency parser: Kitaev and Klein (2018); tags: Kitaev et al. (2019)."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -7,8 +9,9 @@ import torch
 from torch import Tensor
 
 from depkit.nn.spans import SpanScorer, fencepost_vectors
+from depkit.parsers.columns.network import ColumnScores, MeanNetwork, TagClassifiers, tag_losses
 from depkit.parsers.config import ConstituencyConfig
-from depkit.parsers.constituency.decoding import Scores, find_best_labels
+from depkit.parsers.constituency.decoding import find_best_labels
 from depkit.parsers.constituency.examples import COLUMN, SPANS
 from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batching import Batch
@@ -16,8 +19,38 @@ from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.tagger.network import TagClassifiers, tag_losses
 from depkit.trees.chart import decode_spans
+
+
+@dataclass(frozen=True)
+class SpanScores:
+    """The scores of a batch, which stay on the device; arrays are on the host.
+
+    score_spans: from the sentence in the batch, the start and the end of each span, [spans] each,
+    to the scores of its labels without the empty label, whose score is 0, [spans, label].
+    """
+
+    score_spans: Callable[[Tensor, Tensor, Tensor], Tensor]
+    columns: ColumnScores
+    device: torch.device
+
+    def best_labels(
+        self, spans: np.ndarray, is_root: np.ndarray, gold: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Find the best labels of spans; see `decoding.BestLabels`."""
+        on_host = np.vstack((spans, is_root, gold if gold is not None else is_root))
+        row, start, end, root, target = send(torch.from_numpy(on_host), self.device)
+        scores = self.score_spans(row, start, end)
+        empty = scores.new_zeros(len(scores))
+        if gold is not None:
+            has_label = (target > 0).to(scores.dtype)
+            scores = scores.scatter_add(1, (target - 1).clamp(min=0)[:, None], -has_label[:, None])
+            empty = has_label - 1
+        empty = empty.masked_fill(root > 0, float("-inf"))
+        best, label = scores.max(dim=1)
+        is_empty = empty >= best
+        best, label = torch.where(is_empty, empty, best), (label + 1).masked_fill(is_empty, 0)
+        return best.cpu().numpy(), label.cpu().numpy()
 
 
 class ConstituencyNetwork(ParserNetwork):
@@ -64,9 +97,8 @@ class ConstituencyNetwork(ParserNetwork):
         gold = np.zeros((len(words), words.max() + 1, words.max() + 1), dtype=np.int64)
         gold[row, start, end] = label
         with torch.no_grad():
-            scores, labels = find_best_labels(
-                partial(self.spans, fenceposts), words, gold, fenceposts.device
-            )
+            scored = SpanScores(partial(self.spans, fenceposts), ColumnScores(), fenceposts.device)
+            scores, labels = find_best_labels(scored.best_labels, words, gold)
         trees, _ = decode_spans(scores, words)
         rows, nodes = np.nonzero(np.arange(trees.shape[1]) < 2 * words[:, None] - 1)
         starts, ends = trees[rows, nodes].T
@@ -83,12 +115,38 @@ class ConstituencyNetwork(ParserNetwork):
         row, start, end, label = send(torch.from_numpy(labelled), fenceposts.device)
         return self.spans(fenceposts, row, start, end).gather(1, label[:, None] - 1).sum()
 
-    def score(self, batch: Batch) -> Scores:
+    def score(self, batch: Batch) -> SpanScores:
         """Compute the scores of a batch; those of spans are computed when they are asked for."""
         encoded = self.encode_with_stop(batch)
         score_spans = partial(self.spans, self.fenceposts(encoded))
-        return Scores(score_spans, self.columns.scores(encoded[:, :-1]))
+        return SpanScores(score_spans, self.columns.scores(encoded[:, :-1]), encoded.device)
 
-    def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
-        """Compute the logits of each predicted column, [batch, length, value]."""
+    def tag_scores(self, batch: Batch) -> ColumnScores:
+        """Compute the logits of each predicted column."""
         return self.columns.scores(self.encode(batch))
+
+
+class ConstituencyMean(MeanNetwork):
+    """The networks of an ensemble of constituency parsers; `mean` concerns only columns."""
+
+    def score(self, batch: Sequence[Batch]) -> SpanScores:
+        """Compute the mean scores of spans, and the logarithms of mean probabilities of columns.
+
+        For a label that a parser does not know, the score of its worst label counts.
+        """
+        pairs = zip(self.engines, batch, strict=True)
+        scores = [engine.score(part) for engine, part in pairs]
+
+        def score_spans(*spans: Tensor) -> Tensor:
+            total: Tensor | float = 0.0
+            for engine, part, indices in zip(self.engines, scores, self.indices, strict=True):
+                with engine.context():
+                    labels = part.score_spans(*spans)
+                aligned = labels.amin(1, keepdim=True).repeat(1, self.sizes[COLUMN])
+                aligned[:, indices[COLUMN]] = labels
+                total = total + aligned
+            assert isinstance(total, Tensor)
+            return total / len(scores)
+
+        columns = self.mean_columns([part.columns for part in scores])
+        return SpanScores(score_spans, columns, scores[0].device)

@@ -1,13 +1,10 @@
 """Constituency parsers: from the scores of spans to bracketed trees, and tags."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from depkit.corpus.cleaning import find_wrapper
 from depkit.corpus.penn import BRACKETS, penn_quotes
@@ -15,63 +12,28 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, spans_to_tree
 from depkit.corpus.tree import Tree, escape_form
 from depkit.files.errors import FormatError
-from depkit.parsers.base import Parsable
+from depkit.parsers.base import Parser
 from depkit.parsers.chunks import Prepare
-from depkit.parsers.constituency.decoding import Scores, find_best_labels
+from depkit.parsers.constituency.decoding import find_best_labels
 from depkit.parsers.constituency.examples import COLUMN
-from depkit.parsers.engine.device import fetch
-from depkit.parsers.tagger.parser import TaggerParser
 from depkit.trees.chart import decode_spans
 
 
 @dataclass(repr=False)
-class ConstituencyParser(TaggerParser):
+class ConstituencyParser(Parser):
     """A parser that scores labelled spans, and finds the best constituency tree."""
 
-    has_constituents: ClassVar[bool] = True
-
-    def parse(
-        self,
-        sentences: Parsable,
-        tags: str = "missing",
-        batch_tokens: int | None = None,
-        context: Iterable[np.ndarray] | None = None,
-    ) -> Iterator[Sentence]:
-        """Yield the sentences with predicted `constituents`, in input order.
-
-        Args:
-            sentences: See `Parser.parse`.
-            tags: "missing" and "predict" as for `tag`; "keep" does not change tags.
-            batch_tokens: As for `tag`.
-            context: As for `tag`.
-
-        Raises:
-            ValueError: An argument is invalid, or tags are to be predicted and the parser predicts
-                none.
-            FormatError: A sentence has no tags, and the parser predicts none.
-            MemoryError: A single sentence does not fit in memory; the message names it.
-        """
-        if tags not in ("missing", "keep", "predict"):
-            raise ValueError(f"tags can be missing, keep or predict, not {tags!r}")
-        if tags == "predict" and not self.config.predicted_tags:
-            raise ValueError("this model predicts no tags")
-        compute = partial(self.parse_batch, tags=tags)
-        yield from self.map_batches(sentences, compute, batch_tokens, context)
-
-    def predict(
-        self, sentences: Iterable[Sentence], context: Iterable[np.ndarray] | None = None
-    ) -> Iterator[Sentence]:
-        """See `Parser.predict`."""
-        tags = "predict" if self.config.predicted_tags else "keep"
-        return self.parse(sentences, tags, context=context)
+    trees: ClassVar[str] = "constituents"
 
     def warm_up(self) -> None:
-        """See `Parser.warm_up`."""
+        """Compile the decoder."""
         decode_spans(np.zeros((1, 3, 3), dtype=np.float32), np.array([2]))
 
     def make_preparer(self) -> Prepare:
-        """See `Parser.make_preparer`; the network reads words as `penn_words` returns them."""
+        """Make a function that encodes words as `penn_words` returns them."""
         prepare = super().make_preparer()
+        if self.members:  # they do so themselves
+            return prepare
 
         def prepare_words(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Any:
             return prepare(list(map(self._with_penn_words, sentences)), context)
@@ -95,25 +57,15 @@ class ConstituencyParser(TaggerParser):
             words = penn_quotes(words, ["SpaceAfter=No" not in word.misc for word in sentence])
         return [BRACKETS.get(word, word) for word in words]
 
-    def score(self, batch: Any) -> Scores:
-        """Score a batch; see `decoding.Scores`."""
-        with self.autocast():
-            scores: Scores = self.network.score(batch)
-
-        def score_spans(*spans: Tensor) -> Tensor:
-            with self.autocast():
-                return scores.score_spans(*spans)
-
-        return Scores(score_spans, scores.columns)
-
-    @torch.inference_mode()
-    def parse_batch(self, batch: Any, sentences: Sequence[Sentence], tags: str) -> list[Sentence]:
-        """Parse the sentences of a batch; tags: as for `base.columns_to_predict`."""
+    def parse_batch(
+        self, batch: Any, sentences: Sequence[Sentence], tags: str, **options: str
+    ) -> list[Sentence]:
+        """Predict trees and tags."""
         words = np.array([len(sentence) for sentence in sentences])
-        scored = self.score(batch)
-        pending = fetch(self.best_tags(scored.columns, sentences))
-        scores, labels = find_best_labels(scored.score_spans, words, device=self.device)
-        trees, _ = decode_spans(scores, words)
+        scores = self.network.score(batch)
+        pending = scores.columns.fetch_best(self.tagging.unknown_words(sentences))
+        best_scores, labels = find_best_labels(scores.best_labels, words)
+        trees, _ = decode_spans(best_scores, words)
         best = pending.wait()
         return [
             self._make_sentence(sentence, row, trees[row], labels[row], best, tags)
@@ -136,10 +88,10 @@ class ConstituencyParser(TaggerParser):
             row: Its index in the batch.
             nodes: The spans of its binary tree, [spans, 2] (start, end), with padding.
             labels: The best label of each span, [n + 1, n + 1].
-            best: The result of `best_tags` for the batch.
-            tags: As for `base.columns_to_predict`.
+            best: The result of `ColumnScores.best` for the batch.
+            tags: As for `columns_to_predict`.
         """
-        columns = self.tag_columns(sentence, row, dict(best), tags)
+        columns = self.tagging.columns(sentence, row, best, tags)
         tagged = sentence.with_columns(columns) if columns else sentence
         symbols = self.vocabulary.columns[COLUMN].symbols
         spans = []

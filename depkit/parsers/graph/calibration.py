@@ -5,11 +5,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Calibration
-from depkit.parsers.graph.decoding import decode_heads
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.graph.temperatures import (
     CalibrationReport,
@@ -53,20 +51,19 @@ def calibrate(
     return fit_and_report(scored, parser.config.decoder.root == "single")
 
 
-@torch.inference_mode()
 def score_batch(
     parser: GraphParser, batch: Any, sentences: Sequence[Sentence]
 ) -> list[ScoredSentence]:
     """Score the sentences of a batch, decode their heads, and compare with their gold trees."""
-    scores = parser.score(batch)
-    words = np.array([len(sentence) for sentence in sentences])
-    heads = decode_heads(scores.arc, words, parser.decoding)
+    scores = parser.network.score(batch)
+    heads = parser.decode(scores, np.array([len(sentence) for sentence in sentences]))
     gold = np.zeros_like(heads)
     for row, sentence in enumerate(sentences):
         gold[row, 1 : len(sentence) + 1] = sentence.head
     arc = scores.arc.cpu().numpy()
     label, label_at_gold = (
-        parser.label_scores(scores, batch_heads)[1].cpu().numpy() for batch_heads in (heads, gold)
+        scores.label_scores(batch_heads, parser.root_label)[1].cpu().numpy()
+        for batch_heads in (heads, gold)
     )
     label_indices = parser.vocabulary.columns["deprel"].indices
     return [

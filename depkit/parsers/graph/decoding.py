@@ -1,187 +1,59 @@
 """Decoding the trees of a batch, for parsing, calibration and teachers.
 
-The best head of each word, and the check whether the best heads are a tree, are computed by tensor
-operations. Only sentences whose best heads are not a tree are decoded by `trees.decode`, on the
-host.
+The network's scores find the best head of each word, and check whether the best heads are a tree.
+Only sentences whose best heads are not a tree are decoded here, by `trees.decode`.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from depkit.parsers.engine.device import fetch, send
 from depkit.trees.decode import decode
+
+if TYPE_CHECKING:
+    from depkit.parsers.graph.network import Scores
 
 
 class Decoding(NamedTuple):
-    """How trees are decoded from scores, see `GraphParser.parse`."""
+    """How trees are decoded from scores, see `Parser.parse`."""
 
     algorithm: str
     single_root: bool
-    probabilities: str = ""  # "", "local" or "marginal"
 
 
-@torch.inference_mode()
-def decode_heads(arc: Tensor, num_words: np.ndarray, decoding: Decoding) -> np.ndarray:
+def decode_heads(
+    scores: "Scores", num_words: np.ndarray, decoding: Decoding, compile: bool = False
+) -> np.ndarray:
     """Decode the heads of a batch of sentences.
 
     This waits for a GPU only once; batches of other threads can be computed in the meantime.
 
     Args:
-        arc: Arc scores, [batch, dependent, head], -inf at padding and on the diagonal.
-        num_words: The number of words of each sentence, [batch].
-        decoding: The algorithm and the kind of root.
-
-    Returns:
-        The heads, [batch, length] int32 on the host, 0 for w0 and for padding.
-
-    Raises:
-        ValueError: See `trees.decode.decode`.
-    """
-    log_probabilities = arc.log_softmax(-1)
-    lengths = send(torch.from_numpy(num_words.astype(np.int64) + 1), arc.device)
-    best, are_decoded = best_heads(
-        log_probabilities, lengths, decoding.algorithm, decoding.single_root
-    )
-    # Copy all scores now: which sentences need decoding is unknown until the GPU answers, and a
-    # later copy would have to wait for the batches that other threads have queued.
-    results = {
-        "heads": best.to(torch.int32),
-        "are_decoded": are_decoded,
-        "log_probabilities": log_probabilities,
-    }
-    arrays = fetch(results).wait()
-    return complete_heads(num_words=num_words, decoding=decoding, compile=arc.is_cuda, **arrays)
-
-
-def best_heads(
-    scores: Tensor, lengths: Tensor, algorithm: str = "mst", single_root: bool = True
-) -> tuple[Tensor, Tensor]:
-    """Find the best head of each word, and check whether `trees.decode.decode` returns these heads.
-
-    Args:
-        scores: [batch, dependent, head], -inf at padding and on the diagonal.
-        lengths: The number of words of each sentence plus one for w0, [batch].
-        algorithm: As for `trees.decode.decode`.
-        single_root: As for `trees.decode.decode`.
-
-    Returns:
-        The heads, [batch, length] int64, 0 for w0 and for padding; and a mask of sentences, [batch]
-        bool. The mask is False if the heads are not the kind of tree that the algorithm returns, if
-        a score is NaN or +inf, or if all heads of a word are forbidden.
-    """
-    is_word = _mask_words(lengths, scores.shape[1])
-    best, heads = scores.max(-1)  # the first of equal maxima; NaN counts as the maximum
-    heads = heads.masked_fill(~is_word, 0)
-    are_decoded = (best.isfinite() | ~is_word).all(1)
-    if algorithm != "argmax":
-        are_decoded = are_decoded & are_trees(heads, lengths, single_root)
-    if algorithm == "eisner":
-        are_decoded = are_decoded & ~are_crossing(heads, lengths)
-    return heads, are_decoded
-
-
-def are_trees(heads: Tensor, lengths: Tensor, single_root: bool = False) -> Tensor:
-    """Return whether the heads of each sentence of a batch are a tree, like `trees.shape.is_tree`.
-
-    Each word is assigned its head, then the head of its head, and so on in doubling steps ("pointer
-    jumping", Wyllie 1979). The heads are a tree if all words arrive at the root.
-
-    Args:
-        heads: [batch, length] int64, from 0 to length - 1, 0 for w0 and for padding.
-        lengths: The number of words of each sentence plus one for w0, [batch].
-        single_root: Whether the root may have only one child.
-
-    Returns:
-        [batch] bool.
-    """
-    ancestor = heads
-    for _ in range((heads.shape[1] - 1).bit_length()):
-        ancestor = ancestor.gather(1, ancestor)
-    rooted = (ancestor == 0).all(1)
-    if not single_root:
-        return rooted
-    is_root_child = (heads == 0) & _mask_words(lengths, heads.shape[1])
-    return rooted & (is_root_child.sum(1) <= 1)
-
-
-def are_crossing(heads: Tensor, lengths: Tensor) -> Tensor:
-    """Return whether each sentence has crossing arcs, like `trees.shape.has_crossing_arcs`.
-
-    The arguments and the result have the same shapes as those of `are_trees`.
-    """
-    is_word = _mask_words(lengths, heads.shape[1])
-    position = torch.arange(heads.shape[1], device=heads.device)
-    # Padding has an arc from 0 to 0, which crosses no arc.
-    low = torch.minimum(heads, position).masked_fill(~is_word, 0)
-    high = torch.maximum(heads, position).masked_fill(~is_word, 0)
-    left, right = low[:, None], high[:, None]
-    low, high = low[..., None], high[..., None]
-    return ((low < left) & (left < high) & (high < right)).flatten(1).any(1)
-
-
-def _mask_words(lengths: Tensor, length: int) -> Tensor:
-    """Return a mask of the words, [batch, length], False at w0 and at padding."""
-    position = torch.arange(length, device=lengths.device)
-    return (position > 0) & (position < lengths[:, None])
-
-
-def complete_heads(
-    heads: np.ndarray,
-    are_decoded: np.ndarray,
-    log_probabilities: np.ndarray,
-    num_words: np.ndarray,
-    decoding: Decoding,
-    compile: bool = False,
-) -> np.ndarray:
-    """Decode the sentences of a batch whose best heads are not a tree.
-
-    Args:
-        heads: The heads that `best_heads` returns, on the host.
-        are_decoded: The second result of `best_heads`, on the host.
-        log_probabilities: The log-probabilities of heads, [batch, dependent, head].
+        scores: The scores of the batch.
         num_words: The number of words of each sentence, [batch].
         decoding: The algorithm and the kind of root.
         compile: Compile the decoder even for few sentences. Next to a GPU, interpreted code would
             be the bottleneck.
 
     Returns:
-        All heads, [batch, length].
+        The heads, [batch, length] int32, 0 for w0 and for padding.
 
     Raises:
         ValueError: See `trees.decode.decode`.
     """
-    undecoded = np.flatnonzero(~are_decoded)
+    best = scores.best_heads(num_words, *decoding)
+    heads, log_probabilities = best["heads"], best["log_probabilities"]
+    undecoded = np.flatnonzero(~best["are_decoded"])
     if not undecoded.size:
         return heads
-    arguments = decoding.algorithm, decoding.single_root
     try:
         decoded = decode(
-            log_probabilities[undecoded], num_words[undecoded], *arguments, compile=compile
+            log_probabilities[undecoded], num_words[undecoded], *decoding, compile=compile
         )
     except ValueError:
         # Decoding the whole batch raises the same error, with the right index of the sentence.
-        decode(log_probabilities, num_words, *arguments)
+        decode(log_probabilities, num_words, *decoding)
         raise
     heads = heads.copy()
     heads[undecoded] = decoded
     return heads
-
-
-def mask_root_label(label: Tensor, heads: Tensor, root_label: int | None) -> Tensor:
-    """Mask the root's label at words below the root, and all other labels at children of the root.
-
-    Args:
-        label: Label scores, [batch, length, label].
-        heads: [batch, length]; 0 is the root.
-        root_label: The index of the root's label; None masks nothing.
-
-    Returns:
-        The scores, with -inf at masked labels.
-    """
-    if root_label is None:
-        return label
-    is_root_label = torch.arange(label.shape[-1], device=label.device) == root_label
-    return label.masked_fill((heads == 0)[..., None] != is_root_label, float("-inf"))

@@ -1,34 +1,130 @@
 """The network of the biaffine parser (Dozat and Manning 2017; Li et al. 2019)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from depkit.nn.biaffine import MLP, ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
+from depkit.nn.means import log_mean
+from depkit.nn.trees import best_heads, mask_root_label
+from depkit.parsers.columns.network import (
+    ColumnScores,
+    MeanNetwork,
+    TagClassifiers,
+    cross_entropy,
+    tag_losses,
+)
 from depkit.parsers.columns.soft_targets import LABEL_HEAD, soft_column
-from depkit.parsers.config import BiaffineConfig
+from depkit.parsers.config import BiaffineConfig, Calibration
+from depkit.parsers.engine.device import best_indices, fetch, send
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
-from depkit.parsers.tagger.network import (
-    TagClassifiers,
-    cross_entropy,
-    tag_losses,
-)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of a batch."""
+    """The scores of a batch, which stay on the device; arrays are on the host."""
 
     arc: Tensor  # [batch, dependent, head], -inf where no arc is possible
     score_labels: Callable[[Tensor], Tensor]  # heads, [batch, length] -> [batch, length, label]
-    columns: dict[str, Tensor]  # the other predicted columns, [batch, length, value]
+    columns: ColumnScores  # the other predicted columns
+
+    def best_heads(
+        self, num_words: np.ndarray, algorithm: str, single_root: bool
+    ) -> dict[str, np.ndarray]:
+        """Find the best head of each word, and which sentences `trees.decode` need not decode.
+
+        num_words: [batch]. The other arguments are those of `trees.decode.decode`.
+
+        Returns the results of `nn.trees.best_heads`, "heads" and "are_decoded", and
+        "log_probabilities" of all heads, [batch, dependent, head].
+        """
+        log_probabilities = self.arc.log_softmax(-1)
+        lengths = send(torch.from_numpy(num_words.astype(np.int64) + 1), self.arc.device)
+        heads, are_decoded = best_heads(log_probabilities, lengths, algorithm, single_root)
+        # Copy all scores now: which sentences need decoding is unknown until the GPU answers, and a
+        # later copy would have to wait for the batches that other threads have queued.
+        results = {
+            "heads": heads.to(torch.int32),
+            "are_decoded": are_decoded,
+            "log_probabilities": log_probabilities,
+        }
+        return fetch(results).wait()
+
+    def label_scores(self, heads: np.ndarray, root_label: int | None) -> tuple[Tensor, Tensor]:
+        """Score the labels of arcs.
+
+        Args:
+            heads: [batch, length]; a word without a head (below 0) is scored as a child of the
+                root.
+            root_label: The index of the label that only children of the root have.
+
+        Returns:
+            The heads, [batch, length], and the label scores, [batch, length, label], with -inf at
+            labels that `root_label` makes impossible.
+        """
+        on_device = send(torch.from_numpy(heads.astype(np.int64).clip(min=0)), self.arc.device)
+        return on_device, mask_root_label(self.score_labels(on_device), on_device, root_label)
+
+    def annotate(
+        self,
+        heads: np.ndarray,
+        root_label: int | None,
+        unknown: np.ndarray | None,
+        probabilities: str,
+        temperatures: Calibration,
+    ) -> dict[str, np.ndarray]:
+        """Label the arcs of decoded trees, and find the best values of all columns.
+
+        Args:
+            heads: As for `label_scores`.
+            root_label: As for `label_scores`.
+            unknown: As for `ColumnScores.best`.
+            probabilities: "local" adds "label_probability" and "arc_probability", [batch, length].
+                "marginal" adds "label_probability" and the arc scores, "arc".
+            temperatures: Those of the probabilities.
+
+        Returns:
+            The result of `ColumnScores.best`; and "deprel", the best labels, [batch, length].
+        """
+        device_heads, label_scores = self.label_scores(heads, root_label)
+        labels = best_indices(label_scores)
+        results = self.columns.best(unknown) | {"deprel": labels}
+        if probabilities:
+            results["label_probability"] = chosen_probabilities(
+                label_scores, labels, temperatures.label
+            )
+        if probabilities == "local":
+            results["arc_probability"] = chosen_probabilities(
+                self.arc, device_heads, temperatures.arc
+            )
+        if probabilities == "marginal":
+            # Copy the scores together with the other results: a later copy would have to wait for
+            # the batches that other threads have queued.
+            results["arc"] = self.arc
+        return fetch(results).wait()
+
+
+def chosen_probabilities(scores: Tensor, indices: Tensor, temperature: float) -> Tensor:
+    """Compute the probabilities of chosen heads or labels, softmax(scores / temperature).
+
+    Args:
+        scores: Arc or label scores, [batch, length, choice]; -inf for an impossible choice.
+        indices: The indices of the chosen heads or labels, [batch, length].
+        temperature: The temperature of the scores.
+
+    Returns:
+        The probabilities, [batch, length].
+    """
+    probabilities = (scores / temperature).softmax(-1)
+    return probabilities.gather(-1, indices[..., None]).squeeze(-1)
 
 
 class TagVectors(nn.ModuleDict):
@@ -122,12 +218,12 @@ class BiaffineNetwork(ParserNetwork):
         target = batch["target.deprel"].masked_fill(ignored, IGNORED)
         return loss + cross_entropy(label, target, soft)
 
-    def tag_scores(self, batch: Batch) -> dict[str, Tensor]:
-        """Compute the logits of each predicted column except DEPREL, [batch, length, value]."""
+    def tag_scores(self, batch: Batch) -> ColumnScores:
+        """Compute the logits of each predicted column except DEPREL."""
         return self.columns.scores(self.encode(batch))
 
     def score(self, batch: Batch) -> Scores:
-        """Score a batch; `Scores.score_labels` scores labels when heads have been decoded."""
+        """Score a batch; labels are scored when heads have been decoded."""
         encoded = self.encode(batch)
         logits = self.columns.scores(encoded)
         words = self.word_vectors(encoded, logits)
@@ -137,6 +233,25 @@ class BiaffineNetwork(ParserNetwork):
             return self.label(dependent_vectors, _gather_vectors(head_vectors, heads)).float()
 
         return Scores(self.arc_scores(words, batch), score_labels, logits)
+
+
+class BiaffineMean(MeanNetwork):
+    """The networks of an ensemble of biaffine parsers."""
+
+    def score(self, batch: Sequence[Batch]) -> Scores:
+        """Compute the logarithms of the mean probabilities of arcs, labels and columns."""
+        pairs = zip(self.engines, batch, strict=True)
+        scores = [engine.score(part) for engine, part in pairs]
+
+        def score_mean_labels(heads: Tensor) -> Tensor:
+            labels = []
+            for engine, part in zip(self.engines, scores, strict=True):
+                with engine.context():
+                    labels.append(part.score_labels(heads))
+            return self.mean_column("deprel", labels)
+
+        arc = log_mean((part.arc for part in scores), self.mean)
+        return Scores(arc, score_mean_labels, self.mean_columns([part.columns for part in scores]))
 
 
 def _gather_vectors(x: Tensor, positions: Tensor) -> Tensor:

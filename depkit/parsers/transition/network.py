@@ -12,14 +12,14 @@ from torch.nn import functional
 
 from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.config import TransitionConfig
-from depkit.parsers.engine.device import send
+from depkit.parsers.engine.device import fetch, send
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.piece_inputs import PieceSequences, small_embedding
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.transition.examples import ORACLES
-from depkit.parsers.transition.memory import Composition, History
+from depkit.parsers.transition.memory import Composition, History, LSTMState
 from depkit.parsers.transition.states import States, legal_transitions, make_units
 from depkit.trees import transitions
 from depkit.trees.transitions import NOTHING, RIGHT, TRANSITIONS
@@ -103,6 +103,10 @@ class TransitionNetwork(ParserNetwork):
             return sequences.words(sequences.vectors) if reads_words else sequences
         vectors: Tensor = self.projection(self.inputs(batch))
         return vectors
+
+    def start(self, batch: Batch) -> "Reader":
+        """Read the words of a batch, whose states are then read by turns."""
+        return Reader(self, self.word_vectors(batch))
 
     def forward(self, batch: Batch) -> Tensor:
         """Compute the loss: the mean cross-entropies of transitions and of the labels of arcs."""
@@ -284,6 +288,72 @@ def select_rows(words: Words, rows: np.ndarray) -> Words:
     if isinstance(words, PieceSequences):
         return words.select(rows)
     return words[send(torch.from_numpy(rows.astype(np.int64)), words.device)]
+
+
+class Reader:
+    """The words of a batch on the device, and what is known of the states; arrays are on the host.
+
+    The sentences have the rows of the batch, or are chosen by `rows`.
+    """
+
+    def __init__(self, network: TransitionNetwork, words: Words) -> None:
+        self.network, self.words = network, words
+        self.reads_states = network.scorer.reads == "state"
+        self.reads_graph = network.scorer.graph
+        self.encoded: Encoded | None = None
+        self.history: Tensor | None = None  # the vectors of the transitions so far
+        self.memory: LSTMState | None = None
+        if network.history is not None and isinstance(words, Tensor):
+            self.history, self.memory = network.history.start(len(words), words.device)
+
+    def read(self, rows: np.ndarray, states: States, labels: np.ndarray) -> None:
+        """Run the encoder on a state of each of some sentences; labels: as for `encode_states`."""
+        self.encoded = self.network.encode_states(select_rows(self.words, rows), states, labels)
+
+    def output_layer(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights and biases of the last layer of the classifier of transitions."""
+        weight, bias = (
+            x.detach().float().cpu().numpy() for x in self.network.transition.second.parameters()
+        )
+        return weight, bias
+
+    def hidden_parts(self) -> dict[str, np.ndarray]:
+        """Return the result of `TransitionNetwork.hidden_parts` for the states that were read."""
+        assert self.encoded is not None
+        return fetch(self.network.hidden_parts(self.encoded)).wait()
+
+    def transition_scores(self, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """Score the transitions in the states that were read, [state, TRANSITIONS].
+
+        rows: [state], their sentences; nodes: [state, 3], s2, s1 and b1.
+        """
+        assert self.encoded is not None
+        history = None if self.history is None else self.history[self._send(rows)]
+        state = np.arange(len(rows))
+        scores = self.network.score_transitions(self.encoded, state, nodes, history)
+        return scores.cpu().numpy()
+
+    def best_labels(self, state: np.ndarray, nodes: np.ndarray, taken: np.ndarray) -> np.ndarray:
+        """Return the best labels of arcs, [arc]; the arguments are those of `score_labels`."""
+        assert self.encoded is not None
+        scores = self.network.score_labels(self.encoded, state, nodes, taken)
+        return scores.argmax(-1).cpu().numpy()
+
+    def compose(self, *arcs: np.ndarray) -> None:
+        """Change the vectors of heads, if the network does; arcs: as for `Composition.forward`."""
+        if self.network.composition is not None:
+            self.words = self.network.composition(self.words, *map(self._send, arcs))
+
+    def remember(self, taken: np.ndarray, labels: np.ndarray) -> None:
+        """Add a transition to each sentence of the batch, as for `History.add`."""
+        if self.network.history is not None and self.memory is not None:
+            self.history, self.memory = self.network.history.add(
+                self._send(taken), self._send(labels), self.memory
+            )
+
+    def _send(self, array: np.ndarray) -> Tensor:
+        assert isinstance(self.words, Tensor)
+        return send(torch.from_numpy(array.astype(np.int64)), self.words.device)
 
 
 class Classifier(nn.Module):

@@ -11,7 +11,9 @@ from depkit import load, write
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.columns.edit_scripts import edit_script
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary
-from depkit.parsers.columns.lemmas import ABSENT, best_candidates
+from depkit.parsers.columns.lemmas import ABSENT
+from depkit.parsers.columns.network import ColumnScores
+from depkit.parsers.columns.tagging import Tagging
 from depkit.parsers.ensembles import combine
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary
 from depkit.parsers.settings import ConfigError
@@ -44,11 +46,14 @@ def test_the_bundled_model_knows_the_lemmas_of_everyday_sentences(tmp_path):
 
 
 def test_unknown_words_get_the_best_scripts_and_tags_of_the_network(tiny):
-    known = EMPTY.with_lemmas(tiny[:2]).lemmas
+    vocabulary = EMPTY.with_lemmas(tiny[:2])
+    known = vocabulary.lemmas
     sentences = list(tiny)
     shape = len(sentences), 1 + max(map(len, sentences))
     scores = {"lemma": torch.randn(*shape, 7), "upos": torch.randn(*shape, 2)}
-    best = {key: array.numpy() for key, array in best_candidates(scores, sentences, known).items()}
+    unknown = Tagging(vocabulary, ["lemma", "upos"]).unknown_words(sentences)
+    best = ColumnScores(scores).fetch_best(unknown).wait()
+    assert (best["upos"] == scores["upos"].argmax(-1).numpy()).all()
     for name, size in (("lemma", 4), ("upos", 2)):
         logs = scores[name].log_softmax(-1).numpy()
         indices, best_logs = best[f"{name}_best"], best[f"{name}_score"]

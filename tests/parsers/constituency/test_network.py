@@ -8,9 +8,11 @@ import torch
 
 from depkit.corpus.io import read
 from depkit.nn.settings import SelfAttention
+from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs
 from depkit.parsers.constituency import decoding as module
 from depkit.parsers.constituency.examples import SPANS, labelled_spans
+from depkit.parsers.constituency.network import SpanScores
 from depkit.parsers.families import get_family
 from depkit.trees import chart
 from tests.conftest import TREES
@@ -76,8 +78,9 @@ def test_the_best_labels_are_those_of_the_reference(max_spans, augmented, senten
     with torch.no_grad():
         fenceposts = network.fenceposts(network.encode_with_stop(batch))
         scores, labels = module.find_best_labels(
-            partial(network.spans, fenceposts), words, gold if augmented else None
-        )
+            SpanScores(partial(network.spans, fenceposts), ColumnScores(), CPU).best_labels,
+            words, gold if augmented else None,
+        )  # fmt: skip
         for row, n in enumerate(words):
             all_scores = span_scores(network, fenceposts, row, n).numpy()
             sentence_gold = gold[row, : n + 1, : n + 1] if augmented else None

@@ -79,7 +79,7 @@ def test_an_ensemble_decodes_the_mean_scores_of_all_spans(models, sentences):
     total = np.zeros((n + 1, n + 1, len(table)))
     for member in models:
         batch = cpu_batch(member.make_preparer()([sentence], []), np.array([0]))
-        score_spans = member.score(batch).score_spans
+        score_spans = member.engine.score(batch).score_spans
         names = member.vocabulary.columns["constituents"].symbols
         for start in range(n):
             for end in range(start + 1, n + 1):
@@ -90,7 +90,7 @@ def test_an_ensemble_decodes_the_mean_scores_of_all_spans(models, sentences):
                 total[start, end] += np.array(row) / len(models)
     batch = cpu_batch(ensemble.make_preparer()([sentence], []), np.array([0]))
     with torch.no_grad():
-        scores, labels = find_best_labels(ensemble.score(batch).score_spans, np.array([n]))
+        scores, labels = find_best_labels(ensemble.engine.score(batch).best_labels, np.array([n]))
     for start in range(n):
         for end in range(start + 1, n + 1):
             best = total[start, end].max()

@@ -1,29 +1,21 @@
 """Decoding a batch gives the trees of the decoder on the host, and waits for the device at most
 once. These tests run on the CPU, which uses the same tensor operations as a GPU."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 import torch
 
+from depkit.nn.trees import best_heads, mask_root_label
+from depkit.parsers.columns import network as columns_network
+from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine.device import PendingCopies
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
-from depkit.parsers.graph import decoding as graph_decoding
-from depkit.parsers.graph import parser as graph_parser
-from depkit.parsers.graph.decoding import (
-    Decoding,
-    are_crossing,
-    are_trees,
-    best_heads,
-    decode_heads,
-    mask_root_label,
-)
-from depkit.parsers.tagger import parser as tagger_parser
+from depkit.parsers.graph import network as graph_network
+from depkit.parsers.graph.decoding import Decoding, decode_heads
+from depkit.parsers.graph.network import Scores
 from depkit.trees.decode import ALGORITHMS, decode
-from depkit.trees.shape import has_crossing_arcs, is_tree
 from tests.parsers.batches import cpu_batch
 from tests.parsers.graph.synchronisation import SynchronisationRecorder
 from tests.parsers.small_parsers import make_one_batch, make_random_parser, set_calibration
@@ -31,43 +23,9 @@ from tests.parsers.small_parsers import make_one_batch, make_random_parser, set_
 INF = float("inf")
 
 
-def all_assignments(padding):
-    """Return all ways to assign heads to up to five words.
-
-    Returns the heads, [assignments, 6 + padding], and the lengths, [assignments].
-    """
-    rows = [(0, *heads) for n in range(6) for heads in product(range(n + 1), repeat=n)]
-    length = 6 + padding
-    heads = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
-    return heads, torch.tensor([len(row) for row in rows])
-
-
-@pytest.mark.parametrize("padding", [0, 3])
-@pytest.mark.parametrize(
-    ("check_batch", "check_one", "arguments"),
-    [
-        (are_trees, is_tree, [True]),
-        (are_trees, is_tree, [False]),
-        (are_crossing, has_crossing_arcs, []),
-    ],
-)
-def test_checks_of_batches_agree_with_checks_of_single_sentences(
-    check_batch, check_one, arguments, padding
-):
-    heads, lengths = all_assignments(padding)
-    rows = zip(heads.numpy().astype(np.int32), lengths.tolist(), strict=True)
-    expected = [check_one(row[1:length], *arguments) for row, length in rows]
-    assert check_batch(heads, lengths, *arguments).tolist() == expected
-
-
-@pytest.mark.parametrize("words", [*range(1, 10), 15, 16, 17, 31, 32, 33, 100])
-def test_long_chains_are_trees_and_long_cycles_are_not(words):
-    previous, following = torch.arange(words + 1) - 1, torch.arange(words + 1) + 1
-    previous[0] = following[0] = following[-1] = 0
-    cycle = previous.clone()
-    cycle[1] = words  # all words are on one cycle
-    heads, lengths = torch.stack((previous, following, cycle)), torch.full((3,), words + 1)
-    assert are_trees(heads, lengths, single_root=True).tolist() == [True, True, False]
+def decode_arcs(arc, words, decoding):
+    """Return the heads that `decode_heads` finds for arc scores alone."""
+    return decode_heads(Scores(arc, None, ColumnScores()), words, decoding)
 
 
 def draw_scores(kind, seed, words, length):
@@ -104,7 +62,7 @@ def test_best_heads_are_the_heads_of_the_decoder(algorithm, single_root, kind):
     # Only sentences whose best heads are not the decoded ones are decoded on the host.
     assert (are_decoded == (best == expected).all(1)).all() or kind == "tied"
     assert algorithm == "argmax" or 80 < are_decoded.sum() < 350
-    decoded = decode_heads(tensor, words, Decoding(algorithm, single_root))
+    decoded = decode_arcs(tensor, words, Decoding(algorithm, single_root))
     assert decoded.dtype == np.int32
     # Rounding in the softmax can make equal scores of trees unequal.
     log_probabilities = tensor.log_softmax(-1).numpy()
@@ -120,12 +78,12 @@ def test_an_invalid_score_is_reported_with_its_sentence(algorithm, invalid):
     scores[2, 0, 1:] = scores[3, 3] = invalid  # w0 and padding have no head
     decoding = Decoding(algorithm, False)
     expected = decode(draw_scores("normal", 3, words, 4), words, algorithm, False)
-    assert (decode_heads(scores, words, decoding) == expected).all()
+    assert (decode_arcs(scores, words, decoding) == expected).all()
     scores[1, 2] = invalid
     _, are_decoded = best_heads(scores, torch.from_numpy(words + 1), "argmax")
     assert are_decoded.tolist() == [True, False, True, True]
     with pytest.raises(ValueError, match="sentence 1: "):
-        decode_heads(scores, words, decoding)
+        decode_arcs(scores, words, decoding)
 
 
 @pytest.fixture(scope="module")
@@ -137,38 +95,41 @@ def parsers(tiny):
     ensemble = combine([parser, make_random_parser(tiny, 3, inputs=Inputs(word=5))])
     all_parsers = (parser, without_root_label, ensemble)
     lengths = torch.tensor([len(sentence) + 1 for sentence in tiny])
-    scores = [member.score(make_one_batch(member, tiny)).arc for member in all_parsers]
+    scores = [member.engine.score(make_one_batch(member, tiny)).arc for member in all_parsers]
     are_decoded = torch.cat([best_heads(arc.log_softmax(-1), lengths)[1] for arc in scores])
     assert {*are_decoded.tolist()} == {True, False}
     return [set_calibration(member) for member in all_parsers]
 
 
-DECODINGS = [
+ROOTS = {True: "single", False: "multi"}
+DECODINGS = [  # the algorithm, whether there is a single root, and the kind of probabilities
     None,
-    *(Decoding(algorithm, single) for algorithm in ALGORITHMS for single in (True, False)),
-    Decoding("mst", True, "local"),
-    Decoding("mst", False, "marginal"),
+    *((algorithm, single, "") for algorithm in ALGORITHMS for single in (True, False)),
+    ("mst", True, "local"),
+    ("mst", False, "marginal"),
 ]
 
 
 def predict_batch(parser, batch, sentences, decoding):
     """Return the sentences of a batch with predictions; if decoding is None, without trees."""
-    if decoding is None:
-        return parser.tag_batch(batch, sentences, "predict")
-    return parser.parse_batch(batch, sentences, "predict", decoding)
+    with parser.engine.context():
+        if decoding is None:
+            return parser.tag_batch(batch, sentences, "predict")
+        algorithm, single, kind = decoding
+        options = {"algorithm": algorithm, "root": ROOTS[single], "probabilities": kind}
+        return parser.parse_batch(batch, sentences, "predict", **options)
 
 
 @pytest.mark.parametrize("decoding", DECODINGS, ids=str)
 def test_a_batch_has_the_predictions_of_separate_steps_on_the_host(tiny, parsers, decoding):
     for parser in parsers:
         batch, columns = make_one_batch(parser, tiny), parser.vocabulary.columns
-        with torch.inference_mode():
-            scores = parser.score(batch)
+        scores = parser.engine.score(batch)
         values = dict(scores.columns)
         if decoding:
             log_probabilities = scores.arc.log_softmax(-1).numpy()
             sizes = list(map(len, tiny))
-            heads = decode(log_probabilities, sizes, decoding.algorithm, decoding.single_root)
+            heads = decode(log_probabilities, sizes, *decoding[:2])
             head = torch.as_tensor(heads, dtype=torch.int64)
             root = columns["deprel"].indices.get(parser.config.decoder.root_label)
             with torch.inference_mode():
@@ -182,14 +143,6 @@ def test_a_batch_has_the_predictions_of_separate_steps_on_the_host(tiny, parsers
             for name, indices in best.items():
                 expected = [columns[name].symbols[i] for i in indices[row][words]]
                 assert getattr(predicted, name) == expected
-
-
-def test_the_root_label_is_forbidden_except_at_children_of_the_root():
-    label = torch.tensor([[[1.0, 2.0, 3.0]] * 3])
-    heads = torch.tensor([[0, 0, 1]])
-    assert mask_root_label(label, heads, None) is label
-    at_root, elsewhere = [-INF, 2.0, -INF], [1.0, -INF, 3.0]
-    assert mask_root_label(label, heads, 1).tolist() == [[at_root, at_root, elsewhere]]
 
 
 def test_the_recorder_records_synchronising_operations():
@@ -213,7 +166,7 @@ def test_prediction_waits_for_a_device_only_to_fetch(tiny, parsers, decoding, mo
         assert tensor.data_ptr() in fetched  # otherwise the copy would wait behind other batches
         return tensor
 
-    for importing_module in (graph_decoding, graph_parser, tagger_parser):
+    for importing_module in (graph_network, columns_network):
         monkeypatch.setattr(importing_module, "fetch", fetch)
     monkeypatch.setattr(torch.Tensor, "cpu", copy_to_cpu)
     for parser in parsers:
@@ -239,11 +192,11 @@ def test_scores_are_not_read_before_they_are_fetched(algorithm, single_root, mon
         values = {"heads": best.int(), "are_decoded": are_decoded}
         return real_fetch(values | {"log_probabilities": log_probabilities})
 
-    real_fetch = graph_decoding.fetch
+    real_fetch = graph_network.fetch
     decoding = Decoding(algorithm, single_root)
-    expected = decode_heads(scores, words, decoding)
-    monkeypatch.setattr(graph_decoding, "fetch", fetch)
-    assert (decode_heads(scores.to("meta"), words, decoding) == expected).all()
+    expected = decode_arcs(scores, words, decoding)
+    monkeypatch.setattr(graph_network, "fetch", fetch)
+    assert (decode_arcs(scores.to("meta"), words, decoding) == expected).all()
     # All that can be needed is copied at once.
     assert copied == ["heads", "are_decoded", "log_probabilities"]
 

@@ -11,16 +11,11 @@ from depkit.cli.main import run
 from depkit.corpus.io import read, write
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
+from depkit.nn.means import MIN_PROBABILITY, align_values, log_mean
 from depkit.nn.settings import BiLSTM
 from depkit.parsers.config import Context, Inputs, TaggerConfig, TagScorer
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
-from depkit.parsers.tagger.ensemble import (
-    MIN_PROBABILITY,
-    TaggerEnsemble,
-    align_values,
-    log_mean,
-)
 from tests.parsers.small_parsers import (
     build_parser,
     make_one_batch,
@@ -39,7 +34,7 @@ def test_the_mean_of_tiny_probabilities_is_not_zero():
 
 
 def test_values_are_aligned_by_index():
-    probabilities = align_values(torch.tensor([[1.0, 1.0]]), [2, 0], 3).exp()
+    probabilities = align_values(torch.tensor([[1.0, 1.0]]), torch.tensor([2, 0]), 3).exp()
     torch.testing.assert_close(probabilities, torch.tensor([[0.5, MIN_PROBABILITY, 0.5]]))
 
 
@@ -57,8 +52,8 @@ def test_scores_are_the_means_of_all_members(mean, tiny):
         make_random_parser(tiny, 3),
     ]
     ensemble = combine(members, mean)
-    together = ensemble.score(make_one_batch(ensemble, tiny))
-    scores = [member.score(make_one_batch(member, tiny)) for member in members]
+    together = ensemble.engine.score(make_one_batch(ensemble, tiny))
+    scores = [member.engine.score(make_one_batch(member, tiny)) for member in members]
     heads = torch.zeros(together.arc.shape[:2], dtype=torch.int64)
     pairs = [(together.arc, [part.arc for part in scores])]
     pairs += [(together.score_labels(heads), [part.score_labels(heads) for part in scores])]
@@ -72,9 +67,9 @@ def test_taggers_are_combined(mean, tiny):
     config = TaggerConfig(Inputs(word=6), BiLSTM(size=8), TagScorer(predict=["upos"], tag_hidden=9))
     members = [randomise_weights(build_parser(config, tiny), seed) for seed in (1, 2)]
     ensemble = combine(members, mean)
-    assert type(ensemble) is TaggerEnsemble
-    scores = [member.tag_scores(make_one_batch(member, tiny))["upos"] for member in members]
-    logs = ensemble.tag_scores(make_one_batch(ensemble, tiny))["upos"]
+    assert ensemble.members == members
+    scores = [member.engine.tag_scores(make_one_batch(member, tiny))["upos"] for member in members]
+    logs = ensemble.engine.tag_scores(make_one_batch(ensemble, tiny))["upos"]
     torch.testing.assert_close(logs.exp(), log_mean_by_definition(scores, mean).softmax(-1))
     symbols = ensemble.vocabulary.columns["upos"].symbols
     for row, sentence in enumerate(ensemble.tag(tiny)):
@@ -94,7 +89,7 @@ def test_labels_and_tags_are_matched_by_name(tiny):
         parsers = (ensemble, *members)
         tables = [parser.vocabulary.columns["deprel"].indices for parser in parsers]
         assert sorted(tables[0]) == sorted(full.vocabulary.columns["deprel"].symbols)
-        scores = [parser.score(make_one_batch(parser, tiny)) for parser in parsers]
+        scores = [parser.engine.score(make_one_batch(parser, tiny)) for parser in parsers]
         heads = torch.zeros(scores[0].arc.shape[:2], dtype=torch.int64)
         combined, *parts = (part.score_labels(heads).softmax(-1) for part in scores)
         for symbol, index in tables[0].items():

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from depkit.nn.settings import BiLSTM, SelfAttention
+from depkit.parsers.columns.network import value_attributes
 from depkit.parsers.config import BiaffineConfig, Inputs, Scorer
 from depkit.parsers.families import get_family
-from depkit.parsers.tagger.network import value_attributes
 from tests.parsers.batches import cpu_batch
 from tests.parsers.small_parsers import build_parser, tree
 

@@ -12,9 +12,9 @@ from depkit.corpus.io import write
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
+from depkit.parsers import base
 from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
-from depkit.parsers.graph import probabilities
 from tests.conftest import TINY
 from tests.parsers.small_parsers import (
     WARM,
@@ -92,7 +92,7 @@ def test_probabilities_that_cannot_be_computed_or_written_are_errors(tiny, monke
         list(parser.parse(tiny, probabilities="global"))
     with pytest.raises(FormatError, match="conllx has no column MISC"):
         list(parser.parse([new_sentence(["a"], format=CONLLX)], probabilities="local"))
-    monkeypatch.setattr(probabilities, "MAX_MARGINAL_WORDS", 3)
+    monkeypatch.setattr(base, "MAX_MARGINAL_WORDS", 3)
     long = new_sentence(list("abcd"))
     with pytest.raises(FormatError, match=r"4 words is too long for marginals.* to 3 words"):
         list(parser.parse([long], probabilities="marginal"))

@@ -13,7 +13,8 @@ from depkit.parsers.families import get_family
 from depkit.parsers.inputs.transformer import load_transformer
 from depkit.parsers.model_directory import WEIGHTS, load
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.transition.parser import decode_by_arc, decode_by_transition
+from depkit.parsers.transition.decoding import decode_by_arc, decode_by_transition
+from depkit.parsers.transition.network import Reader
 from depkit.parsers.transition.states import States, legal_transitions, make_units
 from depkit.score.evaluators import evaluate
 from depkit.trees.shape import has_crossing_arcs, is_tree
@@ -193,11 +194,11 @@ def test_batches_are_decoded_like_single_sentences(kind, single_root, tiny, tran
     with torch.no_grad():
         batch = cpu_batch(examples, np.arange(len(tiny)))
         together = States.first(batch.sizes - 1)
-        labels = decode(network, network.word_vectors(batch), together, single_root)
+        labels = decode(network.start(batch), together, single_root)
         for row, sentence in enumerate(tiny):
             batch = cpu_batch(examples, np.array([row]))
             states = States.first(batch.sizes - 1)
-            alone = decode(network, network.word_vectors(batch), states, single_root)
+            alone = decode(network.start(batch), states, single_root)
             n = len(sentence)
             assert states.heads[0, :n].tolist() == together.heads[row, :n].tolist()
             assert alone[0, :n].tolist() == labels[row, :n].tolist()
@@ -212,7 +213,7 @@ def test_compiled_runs_of_transitions_take_the_best_one(tiny):
     with torch.no_grad():
         words = network.word_vectors(batch)
         fast = States.first(batch.sizes - 1)
-        labels = decode_by_arc(network, words, fast, True)
+        labels = decode_by_arc(Reader(network, words), fast, True)
         for row in range(6):
             states = States.first(batch.sizes[row : row + 1] - 1)
             found = np.zeros((1, int(states.sizes[0])), np.int64)

@@ -1,0 +1,177 @@
+"""Classifiers of tags, FEATS and lemmas, their losses, and the means of several networks."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from depkit.nn.attributes import AttributeLinear
+from depkit.nn.biaffine import MLP
+from depkit.nn.means import align_values, log_mean
+from depkit.parsers.columns.lemmas import ABSENT, CANDIDATES
+from depkit.parsers.columns.soft_targets import SoftColumn, soft_column, soft_cross_entropy
+from depkit.parsers.config import Mean, TagScorer
+from depkit.parsers.engine.device import PendingCopies, best_indices, fetch, send
+from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.dataset import IGNORED
+from depkit.parsers.inputs.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from depkit.parsers.base import Parser
+
+
+class TagClassifiers(nn.ModuleDict):
+    """An MLP and a linear layer for each predicted column.
+
+    size: the size of the encoder's output vectors.
+    """
+
+    def __init__(self, size: int, config: TagScorer, vocabulary: Vocabulary) -> None:
+        super().__init__(
+            {
+                name: nn.Sequential(
+                    MLP(size, config.tag_hidden, config.dropout),
+                    make_output(config, name, vocabulary.columns[name].symbols),
+                )
+                for name in config.predict
+            }
+        )
+
+    def scores(self, encoded: Tensor) -> "ColumnScores":
+        """Compute float32 logits of columns: [batch, length, size] -> [batch, length, value]."""
+        return ColumnScores(
+            {name: classifier(encoded).float() for name, classifier in self.items()}
+        )
+
+
+class ColumnScores(dict[str, Tensor]):
+    """The logits of each predicted column of a batch, [batch, length, value]."""
+
+    def best(self, unknown: np.ndarray | None) -> dict[str, Tensor]:
+        """Find the best values.
+
+        unknown: [2, words], row and position of the words whose lemmas are not in the dictionary;
+        None without a dictionary.
+
+        Returns the indices of the best values of each column, [batch, length]. With a dictionary,
+        the lemmas are replaced by the candidates of unknown words: for each column, "COLUMN_best",
+        the indices of the best values, and "COLUMN_score", their log-probabilities. Both are
+        [batch, length, CANDIDATES[column]], and ABSENT at all other words.
+        """
+        if "lemma" not in self or unknown is None:
+            return {name: best_indices(logits) for name, logits in self.items()}
+        best = {name: best_indices(logits) for name, logits in self.items() if name != "lemma"}
+        row, position = send(torch.from_numpy(unknown), self["lemma"].device)
+        for name, logits in self.items():
+            count = min(CANDIDATES[name], logits.shape[-1])
+            chosen = logits[row, position].log_softmax(-1).topk(count)
+            for key, values in ((f"{name}_score", chosen.values), (f"{name}_best", chosen.indices)):
+                best[key] = values.new_full((*logits.shape[:2], count), ABSENT)
+                best[key][row, position] = values
+        return best
+
+    def fetch_best(self, unknown: np.ndarray | None) -> PendingCopies:
+        """Start copying the result of `best` to the host."""
+        return fetch(self.best(unknown))
+
+
+class MeanNetwork:
+    """The networks of several parsers of a family, whose probabilities are averaged.
+
+    A batch is a list of one batch for each parser. Labels and tags are matched by name; a column is
+    averaged over the parsers that predict it. The scores of all parsers are in memory at the same
+    time. The activations of an encoder are freed before the next one runs, except those that the
+    scores of labels need.
+    """
+
+    def __init__(self, members: Sequence["Parser"], mean: Mean, vocabulary: Vocabulary) -> None:
+        self.engines: list[Any] = [member.engine for member in members]
+        self.mean: Mean = mean
+        self.sizes = {name: len(table) for name, table in vocabulary.columns.items()}
+        self.indices = [
+            {
+                name: send(
+                    torch.tensor([vocabulary.columns[name].indices[x] for x in table.symbols]),
+                    member.engine.device,
+                )
+                for name, table in member.vocabulary.columns.items()
+            }
+            for member in members
+        ]
+
+    def tag_scores(self, batch: Sequence[Batch]) -> ColumnScores:
+        """Compute the logarithms of the mean probabilities of each predicted column."""
+        pairs = zip(self.engines, batch, strict=True)
+        return self.mean_columns([engine.tag_scores(part) for engine, part in pairs])
+
+    def mean_columns(self, scores: Sequence[ColumnScores]) -> ColumnScores:
+        """Average the scores of each column; scores: those of each parser."""
+        names = dict.fromkeys(name for member_scores in scores for name in member_scores)
+        return ColumnScores(
+            {name: self.mean_column(name, [part.get(name) for part in scores]) for name in names}
+        )
+
+    def mean_column(self, column: str, scores: Sequence[Tensor | None]) -> Tensor:
+        """Return the logarithms of mean probabilities, [batch, length, value].
+
+        scores: the logits of each parser over its own values; None if it has none.
+        """
+        return log_mean(
+            (
+                align_values(member_scores, indices[column], self.sizes[column])
+                for indices, member_scores in zip(self.indices, scores, strict=True)
+                if member_scores is not None
+            ),
+            self.mean,
+        )
+
+
+def make_output(config: TagScorer, column: str, symbols: Sequence[str]) -> nn.Module:
+    """Make the last layer of the classifier of a column."""
+    attributes = value_attributes(column, symbols) if config.shared_attributes else []
+    if attributes:
+        return AttributeLinear(config.tag_hidden, attributes)
+    return nn.Linear(config.tag_hidden, len(symbols))
+
+
+def value_attributes(column: str, symbols: Sequence[str]) -> list[list[str]]:
+    """Return the attributes of each value of a column; [] if its values are not made of attributes.
+
+    Those of FEATS are its features, those of XPOS its characters with their positions, which have a
+    meaning of their own in positional tag sets.
+    """
+    if column == "feats":
+        return [symbol.split("|") for symbol in symbols]
+    if column == "xpos":
+        return [[f"{i}{character}" for i, character in enumerate(symbol)] for symbol in symbols]
+    return []
+
+
+def tag_losses(logits: dict[str, Tensor], batch: Batch) -> list[Tensor]:
+    """Compute the mean cross-entropy of each column, with gold targets and a teacher's.
+
+    logits: [batch, length, value] for each column.
+    """
+    return [
+        cross_entropy(scores, batch[f"target.{name}"], soft_column(batch, name))
+        for name, scores in logits.items()
+    ]
+
+
+def cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn | None = None) -> Tensor:
+    """Compute the mean cross-entropy over the targets that are not IGNORED; 0 if all are.
+
+    Args:
+        scores: Logits, [batch, length, value].
+        target: The indices of the gold values, [batch, length].
+        soft: The distributions of a teacher, which are mixed with the gold values.
+    """
+    if soft:
+        return soft_cross_entropy(scores, target, soft, IGNORED)
+    summed = functional.cross_entropy(
+        scores.flatten(0, 1).float(), target.flatten(), ignore_index=IGNORED, reduction="sum"
+    )
+    return summed / (target != IGNORED).sum().clamp(min=1)
