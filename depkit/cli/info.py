@@ -1,6 +1,5 @@
 """`depkit info`: describes the installation or a model."""
 
-import dataclasses
 import json
 import platform
 from importlib import metadata
@@ -173,7 +172,7 @@ def _model_facts(name: str) -> dict[str, Any]:
         "predicts": {column: len(table) for column, table in vocabulary.columns.items()},
         "family": config.family,
         "default_tokenizer": get_family(config).default_tokenizer,
-        "decoder": dataclasses.asdict(config).get("decoder"),
+        "decoder": get_family(config).decoder(config),
         "recipe": recipe,
     }
 
@@ -212,6 +211,8 @@ def _read_settings(directory: Path) -> str:
 
 
 def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    from depkit.parsers.families import FAMILIES
+
     text = "no, because the model has no tokenizer"
     if default := facts["default_tokenizer"]:
         text = f"yes, with the tokenizer of {default}"
@@ -228,17 +229,15 @@ def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if "members" in facts:
         members = ("members", ", ".join(facts["members"]))
         return [*rows, members, ("mean", facts["mean"]), ("raw text", text)]
-    names = {"deprel": "relations", "lemma": "lemma rules"}
-    predicts = [f"{count:,} {names.get(name, name)}" for name, count in facts["predicts"].items()]
+    family = FAMILIES[facts["family"]]
     rows += [
         ("inputs", ", ".join(facts["inputs"])),
         ("reads", ", ".join(f"{count:,} {name}" for name, count in facts["reads"].items())),
-        ("predicts", ", ".join(["heads"] * ("deprel" in facts["predicts"]) + predicts)),
+        ("predicts", ", ".join(family.describe_predictions(facts["predicts"]))),
         ("raw text", text),
     ]
     if decoder := facts["decoder"]:
-        algorithm = [decoder["algorithm"]] if "algorithm" in decoder else []
-        rows.append(("decoder", ", ".join([*algorithm, f"{decoder['root']} root"])))
+        rows.append(("decoder", family.describe_decoder(decoder)))
     return rows
 
 

@@ -82,7 +82,7 @@ class Parser(ABC):
 
     def __repr__(self) -> str:
         names = self.vocabulary.columns
-        columns = ", ".join(["head", *names] if "deprel" in names else names)
+        columns = ", ".join([*["head"] * (self.trees == "dependencies"), *names])
         text = "parses" if self.tokenizer else "does not parse"
         return (
             f"<{type(self).__name__}: {self.config.encoder.kind}"

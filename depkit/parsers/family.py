@@ -5,7 +5,7 @@ settings can be read and checked without it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -96,9 +96,18 @@ class Family(ABC):
         columns = ", ".join(config.predicted_tags) or "none"
         return [f"Predicts: {self.trees}; columns: {columns}"]
 
+    def describe_predictions(self, sizes: Mapping[str, int]) -> list[str]:
+        """Say what a model predicts; sizes: the number of values of each predicted column."""
+        names = {"deprel": "relations", "lemma": "lemma rules"}
+        return [f"{size:,} {names.get(column, column)}" for column, size in sizes.items()]
+
     def decoder(self, config: Any) -> dict[str, Any] | None:
-        """Return the settings of the decoder, None if it has none."""
+        """Return the settings of the decoder; None if it has none."""
         return None
+
+    def describe_decoder(self, settings: Mapping[str, Any]) -> str:
+        """Describe the settings that `decoder` returns."""
+        return ", ".join(f"{name} {value}" for name, value in settings.items())
 
     # Training
 
@@ -261,6 +270,13 @@ class DependencyFamily(Family):
     def decoder(self, config: Any) -> dict[str, Any]:
         """Return the section decoder."""
         return asdict(config.decoder)
+
+    def describe_predictions(self, sizes: Mapping[str, int]) -> list[str]:
+        return ["heads", *super().describe_predictions(sizes)]
+
+    def describe_decoder(self, settings: Mapping[str, Any]) -> str:
+        algorithm = [settings["algorithm"]] if "algorithm" in settings else []
+        return ", ".join([*algorithm, f"{settings['root']} root"])
 
     def describe(self, config: Any) -> list[str]:
         """Also name the rule of the root."""

@@ -60,7 +60,8 @@ from depkit.parsers.text.multiword import (
     MultiwordTable,
     is_short,
 )
-from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
+from depkit.parsers.text.network import TokenizerNetwork
+from depkit.parsers.text.tokenizer import SPACE, Tokenizer
 
 FORMAT_VERSION = 1
 CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetensors", "README.md"
@@ -520,8 +521,8 @@ def read_tokenizer(
     ) as error:  # fmt: skip
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} is damaged: {reason}") from None
-    network = network.to(device).eval()
-    return Tokenizer(characters, table, spaces, network, device, precision, patterns)
+    engine = TorchEngine(network.to(device).eval(), device, precision)
+    return Tokenizer(characters, table, spaces, engine, patterns)
 
 
 def load_tokenizer(model: PathLike, device: torch.device) -> Tokenizer:

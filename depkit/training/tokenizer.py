@@ -14,11 +14,13 @@ from depkit.corpus.patterns import PATTERNS, find_matches
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Token
 from depkit.parsers.engine.device import send
+from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.vocabulary import Table
 from depkit.parsers.model_directory import read_tokenizer_notes, write_tokenizer
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
+from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import (
     INSIDE,
     LOOKUP,
@@ -27,7 +29,6 @@ from depkit.parsers.text.tokenizer import (
     SPLIT,
     TOKEN,
     Tokenizer,
-    TokenizerNetwork,
     build_character_table,
     category,
     cut_slices,
@@ -277,7 +278,7 @@ def _make_tokenizer(
         len(characters), settings.embedding, settings.size, settings.dropout
     ).to(device)
     patterns = tuple(choose_patterns(passages))
-    return Tokenizer(characters, table, spaces, network, device, patterns=patterns)
+    return Tokenizer(characters, table, spaces, TorchEngine(network, device), patterns)
 
 
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
@@ -319,10 +320,11 @@ def _loss(
         for part in slices
     ]
     characters, sizes = pad(indices)
+    arrays = [send(torch.from_numpy(array), device) for array in (characters, sizes)]
     loss = torch.zeros((), device=device)
-    for row, scores in enumerate(network(send(characters, device), send(sizes, device)), start=1):
+    for row, scores in enumerate(network(*arrays), start=1):
         target = np.full(characters.shape, IGNORED)
-        target[np.arange(target.shape[1]) < sizes.numpy()[:, None]] = np.concatenate(
+        target[np.arange(target.shape[1]) < sizes[:, None]] = np.concatenate(
             [part[row] for part in slices]
         )
         loss = loss + functional.cross_entropy(

@@ -133,7 +133,7 @@ def tokenizing(bench: Bench) -> Iterator[Row]:
 
     flops = count_flops(segment(make_stage(bench, True).parser.tokenizer))
     action = segment(parser.tokenizer)
-    precision = str(parser.tokenizer.precision).removeprefix("torch.")
+    precision = str(parser.tokenizer.engine.precision).removeprefix("torch.")
     yield compare_to_roofline(
         bench, "tokenizing", "tokens and sentences", precision, action, flops, step=False
     )

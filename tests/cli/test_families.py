@@ -1,11 +1,13 @@
 """Every command that takes a model, with a model of every family."""
 
+import inspect
 import json
 
 import pytest
 
 import depkit
 from depkit.cli.main import run
+from depkit.parsers.base import Parser
 from depkit.parsers.families import FAMILIES
 from tests.cli.commands import ON_CPU, set_options
 from tests.conftest import TINY, TREES
@@ -68,6 +70,36 @@ def test_a_command_works_or_says_why_not(command, family, models, capfd):
         assert out == "" and err.startswith("depkit: error: ") and err.count("\n") == 1
     if command == "info MODEL --json":
         assert json.loads(out)["family"] == family
+
+
+@pytest.mark.parametrize("family", RECIPES)
+def test_info_says_what_a_model_predicts(family, models, capfd):
+    assert run(["info", str(models / family)]) == 0
+    rows = dict(line.split("  ", 1) for line in capfd.readouterr().out.splitlines() if "  " in line)
+    expected = {"biaffine": "mst, single root", "transition": "single root"}.get(family)
+    assert rows.get("decoder", "").strip() == (expected or "")
+    assert rows["predicts"].strip().startswith("heads, ") == bool(expected)
+
+
+@pytest.mark.parametrize("family", RECIPES)
+def test_parse_has_the_same_arguments_and_refuses_by_name(family, models):
+    parser = depkit.load(models / family, "cpu")
+    signature = inspect.signature(type(parser).parse)
+    assert signature == inspect.signature(Parser.parse)
+    given = {"algorithm": "mst", "root": "single", "probabilities": "local", "passes": 2}
+    missing = {name for name in given if name not in parser.options}
+    assert missing == {
+        "biaffine": set(), "transition": {"algorithm", "probabilities", "passes"},
+        "constituency": given.keys(), "tagger": given.keys(),
+    }[family]  # fmt: skip
+    for name in missing:
+        message = "predicts no trees" if family == "tagger" else f"do not support {name}"
+        with pytest.raises(ValueError, match=message):
+            next(parser.parse([["a", "b"]], **{name: given[name]}))
+    for name, choices in parser.options.items():
+        if choices:
+            with pytest.raises(ValueError, match=f"{name} can be .*, not 'wrong'"):
+                next(parser.parse([["a", "b"]], **{name: "wrong"}))
 
 
 @pytest.mark.parametrize("family", RECIPES)

@@ -131,17 +131,19 @@ def _model(name: str) -> Callable[[Path], list[bytes]]:
     def make(directory: Path) -> list[bytes]:
         import torch
 
+        from depkit.parsers.engine.torch_engine import TorchEngine
         from depkit.parsers.inputs.vocabulary import SPECIAL, Table
         from depkit.parsers.model_directory import write_tokenizer
         from depkit.parsers.text.multiword import MultiwordTable
-        from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
+        from depkit.parsers.text.network import TokenizerNetwork
+        from depkit.parsers.text.tokenizer import SPACE, Tokenizer
         from tests.parsers.small_parsers import make_parser, save_parser
 
         save_parser(make_parser(list(read(TINY))), directory)
         table = Table([*SPECIAL, SPACE])
         network = TokenizerNetwork(len(table), 2, 2)
         words = MultiwordTable({"du": ("de", "le")}, {"dinos": ("d", "nos")})
-        tokenizer = Tokenizer(table, words, False, network, torch.device("cpu"))
+        tokenizer = Tokenizer(table, words, False, TorchEngine(network, torch.device("cpu")))
         write_tokenizer(directory, tokenizer, {})
         return [(directory / name).read_bytes()]
 

@@ -62,8 +62,9 @@ class SingleWords:
         return replace(batch, words=len(indices))
 
 
-@dataclass
 class DepthParser(Parser):
+    trees = "depths"
+
     def parse_batch(self, batch: Batch, sentences: Sequence[Sentence], tags) -> list[Sentence]:
         best = self.network.depth(self.network.encode(batch)).argmax(-1).tolist()
         symbols = self.vocabulary.columns["depth"].symbols

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 import depkit
 from depkit.cli.main import run
 from depkit.parsers.families import FAMILIES
+from depkit.parsers.settings import ConfigError
 from tests.parsers.depth_family import DepthFamily
 
 TREES = """(S (NP (DT the) (NN dog)) (VP (VBZ barks)))
@@ -73,6 +74,10 @@ def test_a_toy_family_can_be_trained_resumed_and_used_to_parse(trees, tmp_path, 
     card = (tmp_path / "resumed/README.md").read_text()
     assert "# A depkit depth finder" in card and "- Predicts: depths, dropout 0.0" in card
     assert run(["info", str(tmp_path / "resumed")]) == 0
+    assert "  3 depth\n" in capfd.readouterr().out
+    assert "predicts depth; " in repr(depkit.load(model, "cpu"))
+    with pytest.raises(ConfigError, match="family depth do not support algorithm"):
+        next(depkit.load(model, "cpu").parse([["cats"]], algorithm="mst"))
 
 
 def test_settings_of_a_toy_family_are_checked(trees, tmp_path, capfd):

@@ -25,6 +25,7 @@ from depkit.parsers.config import (
     TaggerConfig,
     TagScorer,
 )
+from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.families import FAMILIES, make_parser_config
 from depkit.parsers.inputs.transformer import load_transformer, save_description
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
@@ -43,7 +44,8 @@ from depkit.parsers.model_directory import (
 )
 from depkit.parsers.settings import ConfigError, parse_toml, to_toml
 from depkit.parsers.text.multiword import MultiwordTable
-from depkit.parsers.text.tokenizer import SPACE, Tokenizer, TokenizerNetwork
+from depkit.parsers.text.network import TokenizerNetwork
+from depkit.parsers.text.tokenizer import SPACE, Tokenizer
 from tests.parsers.depth_family import DepthFamily
 from tests.parsers.inputs.small_transformers import save_bert
 from tests.parsers.small_parsers import build_parser, make_parser, save_parser, texts
@@ -65,10 +67,10 @@ def test_a_loaded_parser_parses_the_same(directory, tiny):
 def test_the_tokenizer_has_the_precision_of_its_parser(directory, precision):
     table = Table([*SPECIAL, SPACE])
     network = TokenizerNetwork(len(table), 2, 2)
-    tokenizer = Tokenizer(table, MultiwordTable(), False, network, torch.device("cpu"))
+    tokenizer = Tokenizer(table, MultiwordTable(), False, TorchEngine(network, torch.device("cpu")))
     write_tokenizer(directory, tokenizer, {})
     loaded = load(directory, "cpu", str(precision).removeprefix("torch."))
-    assert loaded.tokenizer.precision == loaded.precision == precision
+    assert loaded.tokenizer.engine.precision == loaded.precision == precision
 
 
 def test_a_model_directory_contains_toml_json_and_safetensors(directory):
@@ -306,7 +308,7 @@ def test_a_tuned_transformer_has_the_sizes_of_the_configuration(tmp_path):
 def test_a_damaged_tokenizer_is_refused(directory, damage):
     network = TokenizerNetwork(len(SPECIAL) + 1, 2, 2)
     table = Table([*SPECIAL, SPACE])
-    tokenizer = Tokenizer(table, MultiwordTable(), False, network, torch.device("cpu"))
+    tokenizer = Tokenizer(table, MultiwordTable(), False, TorchEngine(network, torch.device("cpu")))
     write_tokenizer(directory, tokenizer, {})
     with safe_open(directory / TOKENIZER, framework="pt") as file:
         description = json.loads(file.metadata()["tokenizer"]) | damage
@@ -320,7 +322,7 @@ def test_a_damaged_tokenizer_is_refused(directory, damage):
 def test_a_tokenizer_with_a_nan_is_refused(directory):
     network = TokenizerNetwork(len(SPECIAL) + 1, 2, 2)
     table = Table([*SPECIAL, SPACE])
-    tokenizer = Tokenizer(table, MultiwordTable(), False, network, torch.device("cpu"))
+    tokenizer = Tokenizer(table, MultiwordTable(), False, TorchEngine(network, torch.device("cpu")))
     write_tokenizer(directory, tokenizer, {})
     write_number(math.nan)(directory / TOKENIZER)
     with pytest.raises(ModelError, match=rf"{TOKENIZER} is damaged: the tensor '.+' has a NaN"):

@@ -10,19 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise, repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from depkit.corpus.patterns import find_tokens
 from depkit.corpus.text import Token
-from depkit.nn import settings
-from depkit.nn.lstm import BiLSTM
-from depkit.parsers.engine.device import autocast, send
 from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.text.multiword import MultiwordTable, Words
+
+if TYPE_CHECKING:
+    from depkit.parsers.engine.torch_engine import TorchEngine
+    from depkit.parsers.text.network import TokenizerNetwork
 
 INSIDE, TOKEN, SENTENCE = 0, 1, 2  # labels: nothing, a token or a sentence ends after a character
 # Labels for multiword tokens. SPLIT: a word ends after the character, inside a token. LOOKUP: the
@@ -35,34 +35,6 @@ BATCH_CHARACTERS = 1 << 14
 SPACE = "<space>"
 
 
-class TokenizerNetwork(nn.Module):
-    """The classifiers of characters.
-
-    Args:
-        characters: The number of characters in the vocabulary.
-        embedding: The size of the embedding of a character.
-        size: The size of the hidden state of the BiLSTM in each direction.
-        dropout: The dropout of the inputs and outputs of the BiLSTM.
-    """
-
-    def __init__(self, characters: int, embedding: int, size: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(characters, embedding, padding_idx=0)
-        self.dropout = nn.Dropout(dropout)
-        self.encoder = BiLSTM(embedding, settings.BiLSTM(layers=1, size=size, dropout=0.0))
-        self.ends = nn.Linear(2 * size, 3)
-        self.multiword = nn.Linear(2 * size, 3)
-
-    def forward(self, characters: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute logits of what ends after a character, and of the labels for multiword tokens.
-
-        characters: [batch, length]; lengths: [batch]. Both results are [batch, length, 3].
-        """
-        x = self.encoder(self.dropout(self.embedding(characters)), lengths)
-        x = self.dropout(x)
-        return self.ends(x), self.multiword(x)
-
-
 @dataclass(frozen=True)
 class Tokenizer:
     """A trained tokenizer and sentence splitter."""
@@ -70,10 +42,14 @@ class Tokenizer:
     characters: Table
     multiwords: MultiwordTable
     spaces: bool  # whether a token can contain white space, as in Vietnamese
-    network: TokenizerNetwork
-    device: torch.device
-    precision: torch.dtype = torch.float32  # of the matrix products of the network
+    engine: "TorchEngine"
     patterns: tuple[str, ...] = ()  # names of the `corpus.patterns` whose tokens are not cut
+
+    @property
+    def network(self) -> "TokenizerNetwork":
+        """The network that the engine runs."""
+        network: TokenizerNetwork = self.engine.network
+        return network
 
     def segment(self, texts: list[str]) -> list[list[list[Token]]]:
         """Split texts into sentences and tokens.
@@ -91,14 +67,13 @@ class Tokenizer:
         """As `segment`, but each text is one sentence."""
         return [[list(chain.from_iterable(sentences))] for sentences in self.segment(texts)]
 
-    @torch.inference_mode()
     def _labels(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict labels: the arguments `ends`, `multiword` and `offsets` of `decode`.
 
         A sequence of white space is one character. No token ends inside an emoji, or inside a token
         of `patterns`.
         """
-        self.network.eval()
+        network = self.network.eval()
         text = "".join(texts)
         indices, offsets = encode_text(text, self.characters)
         stops = np.searchsorted(offsets, _text_ends(texts)).tolist()
@@ -117,12 +92,11 @@ class Tokenizer:
             characters, sizes = pad(
                 [indices[slice(*bounds)] for bounds in zip(begin, end, strict=True)]
             )
-            with autocast(self.device, self.precision):
-                scores = self.network(send(characters, self.device), send(sizes, self.device))
-            best = torch.stack([logits.argmax(-1) for logits in scores]).to(torch.int8)
+            with self.engine.context():
+                best = network.best_labels(characters, sizes)
             position = begin[:, None] + np.arange(characters.shape[1])
             is_inside = (low[:, None] <= position) & (position < high[:, None])  # not in a margin
-            labels[:, position[is_inside]] = best.cpu().numpy()[:, is_inside]
+            labels[:, position[is_inside]] = best[:, is_inside]
         ends, multiword = labels
         for begin, part in zip([0, *_text_ends(texts).tolist()], texts, strict=False):
             for start, stop, is_end in find_tokens(part, self.patterns):
@@ -230,7 +204,7 @@ def cut_slices(size: int) -> Iterator[tuple[int, int, int, int]]:
         yield max(0, low - MARGIN), min(size, high + MARGIN), low, high
 
 
-def pad(rows: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
+def pad(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Pad arrays of indices to [batch, length]; also returns their sizes, [batch].
 
     The length is rounded up, so that few different shapes occur.
@@ -238,7 +212,7 @@ def pad(rows: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
     sizes = np.array([len(row) for row in rows], dtype=np.int64)
     padded = np.zeros((len(rows), rounded_length(int(sizes.max()))), dtype=np.int64)
     padded[np.arange(padded.shape[1]) < sizes[:, None]] = np.concatenate(rows)
-    return torch.as_tensor(padded), torch.as_tensor(sizes)
+    return padded, sizes
 
 
 def encode_text(text: str, characters: Table) -> tuple[np.ndarray, np.ndarray]:

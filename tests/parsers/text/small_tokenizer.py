@@ -2,8 +2,10 @@
 
 import torch
 
+from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.text.multiword import MultiwordTable
-from depkit.parsers.text.tokenizer import Tokenizer, TokenizerNetwork, build_character_table
+from depkit.parsers.text.network import TokenizerNetwork
+from depkit.parsers.text.tokenizer import Tokenizer, build_character_table
 
 CHARACTERS = build_character_table(["abc.' "] * 3)
 
@@ -12,4 +14,5 @@ def make_tokenizer(spaces=False, table=None):
     """Return a tokenizer with random weights: the tests pass for any labels."""
     torch.manual_seed(1)
     network = TokenizerNetwork(len(CHARACTERS), 4, 4)
-    return Tokenizer(CHARACTERS, table or MultiwordTable(), spaces, network, torch.device("cpu"))
+    engine = TorchEngine(network, torch.device("cpu"))
+    return Tokenizer(CHARACTERS, table or MultiwordTable(), spaces, engine)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from depkit.parsers.text import tokenizer as module
 from depkit.parsers.text.multiword import MultiwordTable
+from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import (
     MARGIN,
     SLICE,
     SPACE,
-    TokenizerNetwork,
     cut_slices,
     encode_text,
 )  # fmt: skip

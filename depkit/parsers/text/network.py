@@ -1,0 +1,44 @@
+"""The network of the tokenizer: a BiLSTM that labels characters."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from depkit.nn import settings
+from depkit.nn.lstm import BiLSTM
+from depkit.parsers.engine.device import send
+
+
+class TokenizerNetwork(nn.Module):
+    """The classifiers of characters.
+
+    Args:
+        characters: The number of characters in the vocabulary.
+        embedding: The size of the embedding of a character.
+        size: The size of the hidden state of the BiLSTM in each direction.
+        dropout: The dropout of the inputs and outputs of the BiLSTM.
+    """
+
+    def __init__(self, characters: int, embedding: int, size: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(characters, embedding, padding_idx=0)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = BiLSTM(embedding, settings.BiLSTM(layers=1, size=size, dropout=0.0))
+        self.ends = nn.Linear(2 * size, 3)
+        self.multiword = nn.Linear(2 * size, 3)
+
+    def forward(self, characters: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Compute logits of what ends after a character, and of the labels for multiword tokens.
+
+        characters: [batch, length]; lengths: [batch]. Both results are [batch, length, 3].
+        """
+        x = self.encoder(self.dropout(self.embedding(characters)), lengths)
+        x = self.dropout(x)
+        return self.ends(x), self.multiword(x)
+
+    def best_labels(self, characters: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return both labels of each character, [2, batch, length] int8, on the host."""
+        device = self.embedding.weight.device
+        arrays = (send(torch.from_numpy(array), device) for array in (characters, sizes))
+        best = torch.stack([logits.argmax(-1) for logits in self(*arrays)])
+        return best.to(torch.int8).cpu().numpy()
