@@ -136,7 +136,8 @@ def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
     segmenter, dtypes = make_tokenizer(), []
     segmenter.network.ends.register_forward_hook(lambda *hook: dtypes.append(hook[-1].dtype))
     for precision in (torch.bfloat16, torch.float32):
-        replace(segmenter, precision=precision).segment(["ab c"])
+        engine = replace(segmenter.engine, precision=precision)
+        replace(segmenter, engine=engine).segment(["ab c"])
     assert dtypes == [torch.bfloat16, torch.float32]
 
 
