@@ -324,7 +324,7 @@ def _loss(
     loss = torch.zeros((), device=device)
     for row, scores in enumerate(network(*arrays), start=1):
         target = np.full(characters.shape, IGNORED)
-        target[np.arange(target.shape[1]) < sizes[:, None]] = np.concatenate(
+        target[np.arange(characters.shape[1]) < sizes[:, None]] = np.concatenate(
             [part[row] for part in slices]
         )
         loss = loss + functional.cross_entropy(
