@@ -348,7 +348,9 @@ def test_another_seed_gives_other_error_bands(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.jpg", "svg", "-", "a.svg.gz"])
 def test_other_suffixes_are_rejected(name: str, files: list[str], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"^--plot draws \.svg, \.png, \.pdf, not (\.|no suffix)"):
+    with pytest.raises(
+        ValueError, match=r"^plot: `plot` draws \.svg, \.png, \.pdf, not (\.|no suffix)"
+    ):
         plot([analyze_files(files, BY_DISTANCE)], str(tmp_path / name))
     assert os.listdir(tmp_path) == ["in"]
 
@@ -362,7 +364,7 @@ def test_an_unknown_measure_is_rejected(files: list[str], tmp_path: Path) -> Non
 
 def test_missing_matplotlib_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    message = r"^drawing needs matplotlib: pip install 'depkit\[plot\]'$"
+    message = r"^plot: drawing needs matplotlib: pip install 'depkit\[plot\]'$"
     with pytest.raises(ValueError, match=message):
         check_plot_path("a.svg")
 

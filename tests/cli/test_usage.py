@@ -120,7 +120,7 @@ def test_help_of_a_subcommand_has_sections_and_is_not_truncated(name: str, capfd
     panels = {option.rich_help_panel for option in options}
     if len(command.params) >= command_help._MAX_WITHOUT_SECTIONS:  # without --help
         assert None not in panels, "name the panel of the help that lists the option"
-    for text in [command.help, *(param.help for param in command.params)]:
+    for text in [command.help, *(param.help for param in command.params if not param.hidden)]:
         assert render(text).plain == text  # nothing is read as Rich's markup
 
 
