@@ -36,9 +36,9 @@ from depkit.files.lock import remove_abandoned
 from depkit.files.progress import reading_bar
 from depkit.parsers.base import Parser
 from depkit.parsers.columns.soft_targets import WEIGHT, column_slices, soft_arrays
-from depkit.parsers.config import BiaffineConfig
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
+from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.inputs.dataset import Dataset, layout
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary

@@ -16,7 +16,7 @@ from depkit.files.children import Bond, run_child
 from depkit.files.isolation import safe_search_path
 from depkit.files.lock import lock_directory
 from depkit.files.progress import ProgressBars, RemoteProgressBars, apply_message
-from depkit.parsers.config import EnsembleConfig, Mean
+from depkit.parsers.ensemble_config import EnsembleConfig, Mean
 from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State

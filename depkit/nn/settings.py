@@ -18,6 +18,7 @@ class Encoder:
     is_identity: ClassVar[bool] = False  # it returns its inputs
     reads_stop: ClassVar[bool] = False  # the module must know whether there is a stop position
     reads_graph: ClassVar[bool] = False  # it can read the arcs of a graph
+    has_halves: ClassVar[bool] = False  # its vectors consist of content and position
     reads_pieces: ClassVar[bool] = False  # it reads word pieces, with the transformer of the inputs
 
     @property
@@ -170,6 +171,7 @@ class Factored(AttentionEncoder):
     `size`, `head_size` and `feedforward` are the sizes of each half.
     """
 
+    has_halves: ClassVar[bool] = True
     kind: Literal["factored"] = "factored"
     # Which halves attention compares (Kitaev and Klein 2018, section 4.1): a list with one entry
     # for all layers, or with one entry for each layer; [] is ["both"]

@@ -22,10 +22,11 @@ from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.columns.tagging import Tagging
-from depkit.parsers.config import Inputs, Mean, describe_inputs
+from depkit.parsers.config import Inputs, describe_inputs
 from depkit.parsers.engine.form_cache import FormCache
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.engine.transfer import send_batch
+from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.inputs.dataset import Dataset, encode
 from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.penn_escapes import PennEscapes

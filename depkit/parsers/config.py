@@ -6,14 +6,13 @@ trained with; do not set them.
 """
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from depkit.files.bounds import setting
 from depkit.nn.settings import BiLSTM, Encoder
-from depkit.parsers.encoders import ENCODERS
+from depkit.parsers.encoders import KINDS, graph_encoders
 from depkit.parsers.settings import (
     ConfigError,
     check_effects,
@@ -27,7 +26,8 @@ C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
 # Metadata of the sections that the network and its weights do not depend on
 UNTRAINED = {"trained": False}
-Algorithm = Literal["mst", "eisner", "argmax"]
+# Settings of older versions that are constants now; they are ignored in the files of a model
+RETIRED = ("scorer.tag_weight",)
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,24 @@ class Context:
     digest: str = ""  # digest of the transformer's files; written by training
     available: int = 0  # number of layers, including the embedding layer; written by training
     width: int = 0  # size of the vector of one layer; written by training
+
+    def check(self) -> None:
+        """Raise ValueError if settings contradict each other."""
+        if (self.source == "transformer") != bool(self.model):
+            raise ValueError(
+                "inputs.context.source=transformer and inputs.context.model go together; set both"
+                " or neither"
+            )
+        if self.tune and self.source != "transformer":
+            raise ValueError(
+                "inputs.context.tune requires inputs.context.source=transformer; set both, or omit"
+                " inputs.context.tune"
+            )
+        if self.source != "none" and self.layers == "single" and not self.top:
+            raise ValueError(
+                "inputs.context.top is 0, but inputs.context.layers=single needs the number of a"
+                " layer: 1 for the last layer, 2 for the second last, and so on"
+            )
 
 
 @dataclass(frozen=True)
@@ -153,133 +171,14 @@ class Inputs:
         """Whether a part of a word's vector is computed from its characters."""
         return bool(self.char or self.affix)
 
-
-@dataclass(frozen=True)
-class TagScorer:
-    """Section scorer of a tagger: a classifier with one hidden layer for each predicted column."""
-
-    # dropout of the encoder's vectors and of the hidden layers
-    dropout: float = setting(0.33, below=1)
-    # the predicted columns; a column that is empty in train is not predicted
-    predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
-    # size of the hidden layer of each column's classifier
-    tag_hidden: int = setting(200, minimum=1)
-    # true shares weights between values of FEATS with the same feature, and between values of XPOS
-    # with the same character at a position
-    shared_attributes: bool = False
-
-
-@dataclass(frozen=True)
-class Scorer(TagScorer):
-    """Section scorer of a biaffine parser: classifiers of columns, and the biaffine scorers."""
-
-    arc: int = setting(500, minimum=1)  # size of the MLPs under the biaffine arc scorer
-    label: int = setting(100, minimum=1)  # size of the MLPs under the biaffine label scorer
-    # size of a vector of the predicted tags and FEATS, which these MLPs read in addition to the
-    # encoder's output
-    tag_vector: int = 0
-
-
-@dataclass(frozen=True)
-class ConstituentScorer(TagScorer):
-    """Section scorer of a constituency parser: classifiers of columns, and the span scorer."""
-
-    hidden: int = 250  # size of the hidden layer of the span scorer
-    # weight of the loss of predicted columns; the loss of a tree grows with its size, theirs does
-    # not
-    tag_weight: float = 5.0
-
-
-@dataclass(frozen=True)
-class TransitionScorer:
-    """Section scorer of a transition parser (Mohammadshahi and Henderson 2020)."""
-
-    # what the encoder reads: "sentence", its words in order; or "state", the words of a state in
-    # the order stack, buffer, attached words
-    reads: Literal["sentence", "state"] = "sentence"
-    graph: bool = True  # true: the encoder also reads the arcs so far (section 3.2)
-    # with reads=state and graph=false: true composes the vectors of heads and their dependents
-    composition: bool = False
-    history: int = 0  # size of an LSTM over the transitions so far; 0 for none
-    # with reads=state, true: the classifiers read the vector of the position CLS, instead of those
-    # of the nodes that a transition concerns
-    summary: bool = False
-    hidden: int = 500  # size of the hidden layer of the classifier of transitions
-    label_hidden: int = 100  # size of the hidden layer of the classifier of labels
-    # dropout of the encoder's vectors and of the hidden layers
-    dropout: float = setting(0.05, below=1)
-    # in training, number of states of each sentence that the encoder reads in an epoch; 0 for all
-    states: int = 4
-    # with reads=sentence and graph=true, probability that the encoder reads a training batch
-    # without arcs; it then reads each sentence only once, for all of its transitions
-    graph_dropout: float = setting(0.0, below=1)
-
-
-@dataclass(frozen=True)
-class TransitionDecoder:
-    """Section decoder of a transition parser, which is always greedy."""
-
-    # "single" allows one child of the root, "multi" any number; "auto" is "single" if every
-    # training tree has one
-    root: Literal["auto", "single", "multi"] = "auto"
-
-
-@dataclass(frozen=True)
-class Decoder:
-    """Section decoder: how a tree is decoded from scores."""
-
-    # "mst" decodes the best tree; "eisner" the best projective tree; "argmax" takes the best head
-    # of each word, and the result may be no tree
-    algorithm: Algorithm = "mst"
-    # "single" allows one child of the root, "multi" any number; "auto" is "single" if every
-    # training tree has one
-    root: Literal["auto", "single", "multi"] = "auto"
-    # the deprel that the parser gives to all children of the root and to no other word; "" allows
-    # every deprel everywhere; "auto" uses such a deprel if the training trees have one
-    root_label: str = "auto"
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Section calibration: temperatures that logits are divided by to compute probabilities.
-
-    Training fits them on dev when it has finished (Guo et al. 2017, section 4.2); 1 changes
-    nothing. They cannot be set.
-    """
-
-    # temperature of arc scores, for the probabilities of a word's heads
-    arc: float = setting(1.0, above=0)
-    label: float = setting(1.0, above=0)  # temperature of label scores
-    # temperature of arc scores, for the marginal probabilities of arcs over all trees
-    marginal: float = setting(1.0, above=0)
-
-
-# How the probabilities of several parsers are averaged
-Mean = Literal["arithmetic", "geometric"]
-
-
-@dataclass(frozen=True)
-class Jackknife:
-    """Section jackknife of ensemble.toml: the folds of the training sentences.
-
-    Each member was trained on all folds but one, see `ensemble.jackknife.assign_folds`.
-    """
-
-    sentences: int = 0  # number of training sentences; 0 if the folds are not known
-    seed: int = setting(1, maximum=math.inf)
-    digest: str = ""  # of the forms of the training sentences
-    # share of the sentences of the training files that were dev sentences instead
-    dev_split: float = 0.0
-
-
-@dataclass(frozen=True)
-class EnsembleConfig:
-    """The content of ensemble.toml: the members of an ensemble and how they are combined."""
-
-    members: list[str]  # names of the members' directories, inside the ensemble's directory
-    mean: Mean = "arithmetic"
-    calibration: Calibration = field(default_factory=Calibration)
-    jackknife: Jackknife = field(default_factory=Jackknife)
+    def check(self) -> None:
+        """Raise ValueError if there is nothing to read."""
+        pretrained = self.vectors.file or self.context.source != "none"
+        if not (self.word or self.tag or self.reads_forms or pretrained):
+            raise ValueError(
+                "the parser has nothing to read: give inputs.word, inputs.tag, inputs.char or"
+                " inputs.affix a size, or set inputs.vectors.file or inputs.context.source"
+            )
 
 
 @dataclass(frozen=True)
@@ -292,62 +191,61 @@ class ParserConfig:
 
     family: str = field(default="", kw_only=True)
     inputs: Inputs = field(default_factory=Inputs)
-    encoder: Encoder = field(default_factory=BiLSTM, metadata={"kinds": ENCODERS})
+    encoder: Encoder = field(default_factory=BiLSTM, metadata=KINDS)
 
     @property
     def predicted_tags(self) -> list[Column]:
         """The predicted columns among UPOS, XPOS, FEATS and LEMMA."""
         return []
 
-
-@dataclass(frozen=True)
-class TaggerConfig(ParserConfig):
-    """The configuration of a tagger (family=tagger), which predicts columns but no trees."""
-
-    family: Literal["tagger"] = field(default="tagger", kw_only=True)
-    scorer: TagScorer = field(default_factory=TagScorer)
-
-    @property
-    def predicted_tags(self) -> list[Column]:
-        """See `ParserConfig.predicted_tags`."""
-        return self.scorer.predict
-
-
-@dataclass(frozen=True)
-class BiaffineConfig(ParserConfig):
-    """The configuration of a biaffine parser (Dozat and Manning 2017; Li et al. 2019)."""
-
-    family: Literal["biaffine"] = field(default="biaffine", kw_only=True)
-    scorer: Scorer = field(default_factory=Scorer)
-    decoder: Decoder = field(default_factory=Decoder, metadata=UNTRAINED)
-    calibration: Calibration = field(default_factory=Calibration, metadata=UNTRAINED)
-
-    @property
-    def predicted_tags(self) -> list[Column]:
-        """See `ParserConfig.predicted_tags`."""
-        return self.scorer.predict
+    def check(self) -> None:
+        """Raise ValueError if settings of different sections contradict each other."""
+        if self.inputs.draft and not self.encoder.reads_graph:
+            raise ValueError(
+                f"a parser that corrects parses (inputs.draft) needs {graph_encoders()}, because no"
+                " other encoder reads arcs"
+            )
+        if self.encoder.reads_pieces:
+            _check_pretrained(self.inputs)
+        if self.inputs.stop and self.encoder.is_identity:
+            raise ValueError(
+                f"inputs.stop has no effect with encoder.kind={self.encoder.kind}; set only one of"
+                " them"
+            )
 
 
-@dataclass(frozen=True)
-class ConstituencyConfig(ParserConfig):
-    """The configuration of a constituency parser (family=constituency; Kitaev and Klein 2018)."""
+def _check_pretrained(inputs: Inputs) -> None:
+    """Raise ValueError for inputs that a transformer as the encoder cannot read."""
+    if not inputs.context.tune:
+        raise ValueError(
+            "encoder.kind=transformer needs a transformer that is trained: set"
+            " inputs.context.source=transformer, inputs.context.model and inputs.context.tune=true"
+        )
+    default = Context()
+    for name, value, needed in (
+        *((name, getattr(inputs, name), 0) for name in ("word", "char", "affix", "prior")),
+        ("treebank", inputs.treebank, 0),
+        ("stop", inputs.stop, False),
+        ("vectors.file", inputs.vectors.file, ""),
+        ("context.size", inputs.context.size, 0),
+        ("context.pooling", inputs.context.pooling, default.pooling),
+    ):
+        if value != needed:
+            raise ValueError(
+                f"with encoder.kind=transformer, inputs.{name} must be {needed!r}, because the"
+                " transformer reads only word pieces and tags"
+            )
 
-    family: Literal["constituency"] = field(default="constituency", kw_only=True)
-    scorer: ConstituentScorer = field(default_factory=ConstituentScorer)
 
-    @property
-    def predicted_tags(self) -> list[Column]:
-        """See `ParserConfig.predicted_tags`."""
-        return self.scorer.predict
-
-
-@dataclass(frozen=True)
-class TransitionConfig(ParserConfig):
-    """The configuration of a transition parser (family=transition)."""
-
-    family: Literal["transition"] = field(default="transition", kw_only=True)
-    scorer: TransitionScorer = field(default_factory=TransitionScorer)
-    decoder: TransitionDecoder = field(default_factory=TransitionDecoder, metadata=UNTRAINED)
+def drop_retired(tables: dict[str, Any]) -> None:
+    """Remove settings of older versions, in place, from the tables of a model's config.toml."""
+    for name in RETIRED:
+        section, _, key = name.rpartition(".")
+        table = tables
+        for part in section.split("."):
+            table = table.get(part, {}) if isinstance(table, dict) else {}
+        if isinstance(table, dict):
+            table.pop(key, None)
 
 
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:

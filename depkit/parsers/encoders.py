@@ -21,6 +21,7 @@ ENCODERS: dict[type[Encoder], str] = {
     settings.NoEncoder: "depkit.nn.identity.Identity",
     settings.PretrainedEncoder: "depkit.parsers.inputs.transformer_encoder.TransformerEncoder",
 }
+KINDS = {"kinds": ENCODERS}  # metadata of the field of section encoder
 
 
 def graph_encoders() -> str:

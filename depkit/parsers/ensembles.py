@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Calibration, Mean, ParserConfig
+from depkit.parsers.config import ParserConfig
+from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
+from depkit.parsers.graph.config import Calibration
 from depkit.parsers.inputs.layer import LayerCache
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Table, merge_lemmas

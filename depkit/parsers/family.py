@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
-from depkit.parsers.config import Calibration, ParserConfig
+from depkit.parsers.config import ParserConfig
+from depkit.parsers.graph.config import Calibration
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
 from depkit.parsers.settings import ConfigError
 from depkit.score.evaluators import evaluate
@@ -60,9 +61,6 @@ class Family(ABC):
         return []
 
     # Settings
-
-    def check(self, config: Any) -> None:  # noqa: B027, families without such settings inherit it
-        """Raise ConfigError if settings contradict each other."""
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
         """Replace "auto" settings by values that are derived from the training treebank.

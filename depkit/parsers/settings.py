@@ -1,5 +1,6 @@
 """Configuration dataclasses from TOML tables and back, with errors that name the setting."""
 
+import contextlib
 import dataclasses
 import math
 import re
@@ -197,6 +198,17 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
             overlay(tables[key], value)
         else:
             tables[key] = value
+
+
+def keep_valid(kind: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of settings that a dataclass takes, and those that it does not have."""
+    fields, valid = _read_fields(kind), {}
+    for key, value in values.items():
+        with contextlib.suppress(ConfigError):
+            if key in fields:
+                _check_value(fields[key].type, fields[key].bounds, value, key)
+            valid[key] = value
+    return valid
 
 
 def parse_toml(text: str) -> dict[str, Any]:

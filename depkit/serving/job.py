@@ -9,7 +9,7 @@ from typing import Any, Literal
 from depkit.corpus.formats import PTB, format_from_filename, is_bracketed
 from depkit.corpus.io import PathLike
 from depkit.files.storage import check_url, file_identity, is_url
-from depkit.parsers.config import Mean
+from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.settings import ConfigError
 from depkit.serving.parts import parse_shard
 

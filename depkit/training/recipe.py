@@ -11,16 +11,16 @@ from typing import Any, Literal, get_type_hints
 from depkit.files.bounds import MAX_COUNT, setting
 from depkit.files.suggestion import describe_unknown
 from depkit.parsers.config import (
-    Context,
-    Inputs,
     ParserConfig,
+    drop_retired,
 )
-from depkit.parsers.encoders import graph_encoders
+from depkit.parsers.encoders import ENCODERS
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
 from depkit.parsers.settings import (
     ConfigError,
     check_effects,
     from_dict,
+    keep_valid,
     overlay,
     parse_setting,
     parse_toml,
@@ -177,10 +177,13 @@ def make_recipe(
             # must have its default value, as it has when the model is loaded.
             tables = {key: table for key, table in tables.items() if key not in overrides}
             is_complete = True
+            drop_retired(overrides)
         for key in ("format_version", "calibration"):  # only a model's config.toml has these
             overrides.pop(key, None)
+    written = {} if is_complete else overrides  # by the user
     for text in settings or []:
         overlay(overrides, parse_setting(text))
+        overlay(written, parse_setting(text))
     if "calibration" in overrides:
         raise ConfigError(
             "calibration is measured when training is finished and cannot be set; leave it out"
@@ -188,14 +191,15 @@ def make_recipe(
     encoder, changes = tables.get("encoder", {}), overrides.get("encoder", {})
     if not isinstance(changes, dict):
         raise ConfigError(f"encoder is a table of settings, not {changes!r}")
-    if changes.get("kind") == "factored" and encoder.get("positions") == "rotary":
-        del encoder["positions"]  # a value that this kind of encoder does not have
+    for kind in ENCODERS:  # The recipe may have values that another kind does not take.
+        if changes.get("kind") == kind.kind:
+            tables["encoder"] = keep_valid(kind, encoder)
     overlay(tables, overrides)
     recipe = from_tables(tables)
     check_recipe(recipe)
-    if not shared and not is_complete:
-        check_effects(recipe, overrides)
-        check_effects(recipe.parser, overrides)
+    if not shared:
+        check_effects(recipe, written)
+        check_effects(recipe.parser, written)
     return recipe
 
 
@@ -231,29 +235,8 @@ def check_recipe(recipe: Recipe) -> None:
 
     Settings that are derived from the data, such as widths of vectors, may still be unknown.
     """
-    inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
+    inputs = recipe.parser.inputs
     family = get_family(recipe.parser)
-    pretrained = inputs.vectors.file or context.source != "none"
-    if not (inputs.word or inputs.tag or inputs.reads_forms or pretrained):
-        raise ConfigError(
-            "the parser has nothing to read: give inputs.word, inputs.tag, inputs.char or"
-            " inputs.affix a size, or set inputs.vectors.file or inputs.context.source"
-        )
-    if (context.source == "transformer") != bool(context.model):
-        raise ConfigError(
-            "inputs.context.source=transformer and inputs.context.model go together; set both or"
-            " neither"
-        )
-    if context.tune and context.source != "transformer":
-        raise ConfigError(
-            "inputs.context.tune requires inputs.context.source=transformer; set both, or omit"
-            " inputs.context.tune"
-        )
-    if context.source != "none" and context.layers == "single" and not context.top:
-        raise ConfigError(
-            "inputs.context.top is 0, but inputs.context.layers=single needs the number of a layer:"
-            " 1 for the last layer, 2 for the second last, and so on"
-        )
     if inputs.treebank_name:
         raise ConfigError(
             "inputs.treebank_name is chosen in parsing, with --treebank NAME; leave it out"
@@ -262,21 +245,11 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             f"parsers of the family {family.name} cannot correct parses; leave inputs.draft out"
         )
-    if inputs.draft and not recipe.parser.encoder.reads_graph:
-        raise ConfigError(
-            f"a parser that corrects parses (inputs.draft) needs {graph_encoders()}, because no"
-            " other encoder reads arcs"
-        )
-    if recipe.parser.encoder.reads_pieces:
-        _check_pretrained(inputs)
-    family.check(recipe.parser)
     try:
         parse_policy(recipe.training.punct)
     except ValueError as error:
         raise ConfigError(f"training.punct: {error}") from None
     check_punct(recipe)
-    if inputs.stop and recipe.parser.encoder.is_identity:
-        raise ConfigError("inputs.stop has no effect with encoder.kind=none; set only one of them")
     training = recipe.training
     if training.schedule == "plateau" and training.plateau >= training.patience:
         raise ConfigError(
@@ -285,29 +258,6 @@ def check_recipe(recipe: Recipe) -> None:
             " training.plateau to a smaller number, or --patience to a larger one"
         )
     family.select(training.select)
-
-
-def _check_pretrained(inputs: Inputs) -> None:
-    """Raise ConfigError for inputs that a transformer as the encoder cannot read."""
-    if not inputs.context.tune:
-        raise ConfigError(
-            "encoder.kind=transformer needs a transformer that is trained: set"
-            " inputs.context.source=transformer, inputs.context.model and inputs.context.tune=true"
-        )
-    default = Context()
-    for name, value, needed in (
-        *((name, getattr(inputs, name), 0) for name in ("word", "char", "affix", "prior")),
-        ("treebank", inputs.treebank, 0),
-        ("stop", inputs.stop, False),
-        ("vectors.file", inputs.vectors.file, ""),
-        ("context.size", inputs.context.size, 0),
-        ("context.pooling", inputs.context.pooling, default.pooling),
-    ):
-        if value != needed:
-            raise ConfigError(
-                f"with encoder.kind=transformer, inputs.{name} must be {needed!r}, because the"
-                " transformer reads only word pieces and tags"
-            )
 
 
 def check_punct(recipe: Recipe) -> None:

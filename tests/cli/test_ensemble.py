@@ -9,7 +9,7 @@ import depkit
 from depkit.cli.main import run
 from depkit.ensemble.jackknife import assign_folds
 from depkit.ensemble.out_of_fold import describe_folds, find_annotators
-from depkit.parsers.config import EnsembleConfig
+from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import split_dev

@@ -12,10 +12,12 @@ from depkit.ensemble import jackknife as module
 from depkit.ensemble.jackknife import accuracies, assign_folds, jackknife
 from depkit.files.errors import DataError
 from depkit.nn.settings import BiLSTM
-from depkit.parsers import config
-from depkit.parsers.config import Context, Inputs, TaggerConfig
+from depkit.parsers.columns.config import TagScorer
+from depkit.parsers.config import Context, Inputs
+from depkit.parsers.graph.config import BiaffineConfig, Scorer
 from depkit.parsers.model_directory import load
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.tagger.parser import TaggerParser
 from depkit.training.data import resolve_auto
 from depkit.training.recipe import Recipe, Training
@@ -25,7 +27,7 @@ CPU = torch.device("cpu")
 CONFIG = TaggerConfig(
     Inputs(word=8, word_min_count=1, char=8),
     BiLSTM(layers=1, size=8),
-    config.TagScorer(tag_hidden=16),
+    TagScorer(tag_hidden=16),
 )
 SMALL = Recipe(CONFIG, training=Training(epochs=1, batch_tokens=60, precision="float32"))
 
@@ -125,7 +127,7 @@ def test_accuracies_count_words():
     assert accuracies(gold, tagged, ["upos", "xpos"]) == {"upos": 75.0, "xpos": 50.0}
 
 
-UNTAGGED = Recipe(config.BiaffineConfig(scorer=config.Scorer(predict=[])))
+UNTAGGED = Recipe(BiaffineConfig(scorer=Scorer(predict=[])))
 
 
 @pytest.mark.parametrize(

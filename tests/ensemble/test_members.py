@@ -21,9 +21,9 @@ from depkit.files.errors import DataError
 from depkit.files.progress import ProgressBars
 from depkit.nn.means import log_mean
 from depkit.nn.settings import BiLSTM
-from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
+from depkit.parsers.graph.config import Calibration
 from depkit.parsers.graph.family import Biaffine
 from depkit.parsers.inputs import layer as inputs
 from depkit.parsers.inputs.vocabulary import UNKNOWN

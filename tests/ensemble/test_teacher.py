@@ -20,10 +20,12 @@ from depkit.ensemble.teacher import (
     row_columns,
 )
 from depkit.parsers.columns.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
-from depkit.parsers.config import Context, EnsembleConfig, Inputs, TaggerConfig
+from depkit.parsers.config import Context, Inputs
+from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.model_directory import write_ensemble
+from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.tagger.parser import TaggerParser
 from tests.parsers.batches import cpu_batch
 from tests.parsers.small_parsers import make_random_parser

@@ -18,11 +18,11 @@ from depkit.nn.settings import Encoder, NoEncoder
 from depkit.parsers.base import Parser
 from depkit.parsers.columns.network import cross_entropy
 from depkit.parsers.config import ParserConfig
+from depkit.parsers.encoders import KINDS
 from depkit.parsers.family import Family
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.network import ParserNetwork
-from depkit.parsers.settings import ConfigError
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,13 @@ class Depth:
 @dataclass(frozen=True)
 class DepthConfig(ParserConfig):
     family: Literal["depth"] = field(default="depth", kw_only=True)
-    encoder: Encoder = field(default_factory=NoEncoder)
+    encoder: Encoder = field(default_factory=NoEncoder, metadata=KINDS)
     depth: Depth = field(default_factory=Depth)
+
+    def check(self) -> None:
+        super().check()
+        if not self.encoder.is_identity:
+            raise ValueError("words are read one by one: set encoder.kind=none")
 
 
 class DepthNetwork(ParserNetwork):
@@ -85,10 +90,6 @@ class DepthFamily(Family):
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
         return read(path, "ptb", encoding)
-
-    def check(self, config: Any) -> None:
-        if config.encoder.kind != "none":
-            raise ConfigError("words are read one by one: set encoder.kind=none")
 
     def describe(self, config: Any) -> list[str]:
         return [f"Predicts: depths, dropout {config.depth.dropout}"]

@@ -15,18 +15,11 @@ from safetensors.torch import load_file, save_file
 import depkit
 from depkit.corpus.brackets import read_sentences
 from depkit.nn.settings import BiLSTM, Factored, NoEncoder, SelfAttention
-from depkit.parsers.config import (
-    BiaffineConfig,
-    Calibration,
-    Context,
-    Decoder,
-    Inputs,
-    Scorer,
-    TaggerConfig,
-    TagScorer,
-)
+from depkit.parsers.columns.config import TagScorer
+from depkit.parsers.config import Context, Inputs
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.families import FAMILIES, make_parser_config
+from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder, Scorer
 from depkit.parsers.inputs.transformer import load_transformer, save_description
 from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.model_directory import (
@@ -43,6 +36,7 @@ from depkit.parsers.model_directory import (
     write_tokenizer,
 )
 from depkit.parsers.settings import ConfigError, parse_toml, to_toml
+from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer
@@ -238,12 +232,12 @@ def test_no_encoder_is_larger_than_its_weights(tiny, tmp_path, kind, setting, va
 
 def test_a_family_needs_no_code_for_these_checks(tmp_path, monkeypatch):
     monkeypatch.setitem(FAMILIES, "depth", DepthFamily())
-    config = DepthFamily.config(inputs=Inputs(word=6), encoder=BiLSTM(layers=1, size=8))
+    config = DepthFamily.config(inputs=Inputs(word=6))
     treebank = list(read_sentences(["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))\n"]))
     directory = save_parser(build_parser(config, treebank), tmp_path)
     load(directory, "cpu")
-    edit_config(encoder_layers=2**20)(directory / CONFIG)
-    with pytest.raises(ModelError, match="too many layers"):
+    edit_config(inputs_word=2**23)(directory / CONFIG)
+    with pytest.raises(ModelError, match=r"a tensor of size .* is too large"):
         load(directory, "cpu")
 
 

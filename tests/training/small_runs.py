@@ -8,8 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 from depkit.nn.settings import BiLSTM, Factored, SelfAttention, Stacked
-from depkit.parsers import config
-from depkit.parsers.config import BiaffineConfig, Inputs
+from depkit.parsers.config import Inputs
+from depkit.parsers.graph.config import BiaffineConfig, Scorer
 from depkit.parsers.model_directory import WEIGHTS
 from depkit.training.checkpoint import CHECKPOINT
 from depkit.training.data import resolve_auto
@@ -42,7 +42,7 @@ def small_recipe(kind="bilstm", inputs=NO_DROPOUT, encoder=None, predict=("upos"
         "epochs": 3, "batch_tokens": 60, "rate": 3e-3, "beta2": 0.98, "epsilon": 1e-8,
         "precision": "float32",
     } | training  # fmt: skip
-    scorer = config.Scorer(arc=48, label=24, dropout=0.0, predict=list(predict), tag_hidden=64)
+    scorer = Scorer(arc=48, label=24, dropout=0.0, predict=list(predict), tag_hidden=64)
     parser = BiaffineConfig(inputs, encoder or ENCODERS[kind], scorer)
     return Recipe(parser, training=Training(**settings))
 

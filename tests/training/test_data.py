@@ -5,8 +5,9 @@ import pytest
 from depkit.corpus.io import write
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import DataError, FormatError
-from depkit.parsers.config import BiaffineConfig, Calibration, Decoder, TaggerConfig
+from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.tagger.config import TaggerConfig
 from depkit.training.data import (
     digests,
     findings,

@@ -19,13 +19,16 @@ from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble.jackknife import accuracies
 from depkit.nn.quantized import can_quantize
-from depkit.parsers import config
-from depkit.parsers.config import BiaffineConfig, Inputs
+from depkit.parsers.columns.config import TagScorer
+from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
+from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.model_directory import WEIGHTS, read_config
+from depkit.parsers.settings import ConfigError
+from depkit.parsers.tagger.config import TaggerConfig
 from depkit.training import budget, loop
 from depkit.training.budget import fit_to_time
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, read_state, save_state
@@ -80,8 +83,8 @@ def test_parsers_train_with_all_kinds_of_inputs(inputs, tiny, tmp_path):
 
 
 def test_a_tagger_learns_tags_and_does_not_change_trees(tiny, tmp_path):
-    scorer = config.TagScorer(dropout=0.0, predict=["upos", "lemma"], tag_hidden=64)
-    parser = config.TaggerConfig(NO_DROPOUT, ENCODERS["bilstm"], scorer)
+    scorer = TagScorer(dropout=0.0, predict=["upos", "lemma"], tag_hidden=64)
+    parser = TaggerConfig(NO_DROPOUT, ENCODERS["bilstm"], scorer)
     recipe = resolve_auto(replace(small_recipe(epochs=30), parser=parser), tiny)
     assert recipe.training.select == "tags"
     state = run(recipe, tiny, tmp_path)
@@ -400,7 +403,7 @@ def test_two_treebanks_are_annotated_in_their_own_way(tiny, tmp_path):
     setting = ['inputs.treebank_name="cc_d"']
     parser = depkit.load(tmp_path, device="cpu", precision="float32", settings=setting)
     assert depkit.evaluate(second, parser.parse(first)).LAS > 90
-    with pytest.raises(config.ConfigError, match="'dd'; those that it was trained on are aa_b, cc"):
+    with pytest.raises(ConfigError, match="'dd'; those that it was trained on are aa_b, cc"):
         depkit.load(tmp_path, settings=["inputs.treebank_name=dd"])
 
 

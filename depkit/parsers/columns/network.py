@@ -11,10 +11,11 @@ from torch.nn import functional
 from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import MLP
 from depkit.nn.means import align_values, log_mean
+from depkit.parsers.columns.config import TagScorer
 from depkit.parsers.columns.lemmas import ABSENT, CANDIDATES
 from depkit.parsers.columns.soft_targets import SoftColumn, soft_column, soft_cross_entropy
-from depkit.parsers.config import Mean, TagScorer
 from depkit.parsers.engine.device import PendingCopies, best_indices, fetch, send
+from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.vocabulary import Vocabulary

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError
-from depkit.parsers.config import ConstituencyConfig
+from depkit.parsers.constituency.config import ConstituencyConfig
 from depkit.parsers.family import Family
-from depkit.parsers.settings import ConfigError
 from depkit.score.evalb import evaluate_trees
 
 if TYPE_CHECKING:
@@ -41,12 +40,6 @@ class Constituency(Family):
                 )
                 raise FormatError(*sentence.location(), message)
             yield sentence
-
-    def check(self, config: Any) -> None:
-        if not config.inputs.stop:
-            raise ConfigError(
-                "a constituency parser reads the end of the sentence: set inputs.stop=true"
-            )
 
     def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
         """Return labels as the symbols of constituents, see `labelled_spans`."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from depkit.nn.spans import SpanScorer, fencepost_vectors
 from depkit.parsers.columns.network import ColumnScores, MeanNetwork, TagClassifiers, tag_losses
-from depkit.parsers.config import ConstituencyConfig
+from depkit.parsers.constituency.config import ConstituencyConfig
 from depkit.parsers.constituency.decoding import find_best_labels
 from depkit.parsers.constituency.examples import COLUMN, SPANS
 from depkit.parsers.engine.device import send
@@ -20,6 +20,10 @@ from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.settings import ConfigError
 from depkit.trees.chart import decode_spans
+
+# The weight of the loss of predicted columns. The loss of a tree grows with its size, theirs does
+# not.
+TAG_WEIGHT = 5.0
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,7 @@ class ConstituencyNetwork(ParserNetwork):
         super().__init__(config, vocabulary, transformer, scorer.dropout)
         if self.size % 2:
             raise ConfigError(f"the vectors of the encoder have the odd size {self.size}")
-        self.interleaved = config.encoder.kind == "factored"
-        self.tag_weight = scorer.tag_weight
+        self.interleaved = config.encoder.has_halves
         self.spans = SpanScorer(self.size, scorer.hidden, len(vocabulary.columns[COLUMN]))
         self.columns = TagClassifiers(self.size, scorer, vocabulary)
 
@@ -76,7 +79,7 @@ class ConstituencyNetwork(ParserNetwork):
         encoded = self.encode_with_stop(batch)
         losses = tag_losses(self.columns.scores(encoded[:, :-1]), batch)
         tree_loss = self.hinge_loss(self.fenceposts(encoded), batch)
-        return self.tag_weight * sum(losses, start=encoded.new_zeros(())) + tree_loss
+        return TAG_WEIGHT * sum(losses, start=encoded.new_zeros(())) + tree_loss
 
     def fenceposts(self, encoded: Tensor) -> Tensor:
         """Compute the projected vectors of fenceposts, [batch, length, hidden].

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Calibration
+from depkit.parsers.graph.config import Calibration
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.graph.temperatures import (
     CalibrationReport,

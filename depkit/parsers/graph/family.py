@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import BiaffineConfig, Calibration
 from depkit.parsers.family import CombinationError, DependencyFamily
+from depkit.parsers.graph.config import BiaffineConfig, Calibration
 from depkit.parsers.graph.findings import tree_findings
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Decoder
+from depkit.parsers.graph.config import Decoder
 from depkit.trees.shape import count_roots, has_cycle
 
 

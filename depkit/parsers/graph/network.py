@@ -19,8 +19,8 @@ from depkit.parsers.columns.network import (
     tag_losses,
 )
 from depkit.parsers.columns.soft_targets import LABEL_HEAD, soft_column
-from depkit.parsers.config import BiaffineConfig, Calibration
 from depkit.parsers.engine.device import best_indices, fetch, send
+from depkit.parsers.graph.config import BiaffineConfig, Calibration
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.transformer import Transformer

@@ -9,7 +9,7 @@ import numpy as np
 from depkit.corpus.probabilities import add_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Algorithm, Calibration
+from depkit.parsers.graph.config import Algorithm, Calibration
 from depkit.parsers.graph.decoding import Decoding, decode_heads
 from depkit.parsers.graph.probabilities import head_marginals
 from depkit.trees.decode import decode

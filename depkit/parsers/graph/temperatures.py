@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from depkit.parsers.config import Calibration
+from depkit.parsers.graph.config import Calibration
 from depkit.score.calibration import assign_bins
 from depkit.trees.marginals import batch_marginals
 

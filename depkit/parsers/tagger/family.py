@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
-from depkit.parsers.config import TaggerConfig
 from depkit.parsers.family import Family
-from depkit.parsers.settings import ConfigError
+from depkit.parsers.tagger.config import TaggerConfig
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
@@ -23,14 +22,6 @@ class Tagger(Family):
     metrics = ("tags",)
     noun = "tagger"
     command = "tag"
-
-    def check(self, config: Any) -> None:
-        """Raise ConfigError if nothing is predicted."""
-        if not config.scorer.predict:
-            raise ConfigError(
-                "there is nothing to predict: scorer.predict is empty; a tagger needs at least one"
-                " column"
-            )
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
         """Raise DataError if train has no column to learn."""

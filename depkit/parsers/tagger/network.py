@@ -3,11 +3,11 @@
 from torch import Tensor
 
 from depkit.parsers.columns.network import ColumnScores, TagClassifiers, tag_losses
-from depkit.parsers.config import TaggerConfig
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
+from depkit.parsers.tagger.config import TaggerConfig
 
 
 class TaggerNetwork(ParserNetwork):

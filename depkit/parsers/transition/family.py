@@ -7,10 +7,8 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
-from depkit.parsers.config import TransitionConfig
-from depkit.parsers.encoders import graph_encoders
 from depkit.parsers.family import DependencyFamily
-from depkit.parsers.settings import ConfigError
+from depkit.parsers.transition.config import TransitionConfig
 from depkit.trees.shape import is_tree
 
 if TYPE_CHECKING:
@@ -36,20 +34,6 @@ class Transition(DependencyFamily):
                 )
                 raise FormatError(*sentence.location(), message)
             yield sentence
-
-    def check(self, config: Any) -> None:
-        scorer = config.scorer
-        if scorer.graph and not config.encoder.reads_graph:
-            raise ConfigError(
-                f"only an encoder with {graph_encoders()} can read a graph; choose one, or set"
-                " scorer.graph=false"
-            )
-        if scorer.reads == "sentence":
-            for key in ("composition", "history", "summary"):
-                if getattr(scorer, key):
-                    raise ConfigError(f"scorer.{key} needs scorer.reads=state")
-        if config.inputs.stop:
-            raise ConfigError("a transition parser has no use for inputs.stop; leave it out")
 
     def describe(self, config: Any) -> list[str]:
         graph = ", with the arcs so far" if config.scorer.graph else ""

@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from depkit.nn.graph_attention import heads_of_positions
-from depkit.parsers.config import TransitionConfig
 from depkit.parsers.engine.device import fetch, send
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.piece_inputs import PieceSequences, small_embedding
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
+from depkit.parsers.transition.config import TransitionConfig
 from depkit.parsers.transition.examples import ORACLES
 from depkit.parsers.transition.memory import Composition, History, LSTMState
 from depkit.parsers.transition.states import States, legal_transitions, make_units

@@ -1,7 +1,8 @@
 """Recipes that learn a small treebank of constituents."""
 
 from depkit.nn.settings import BiLSTM, Factored, SelfAttention
-from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs
+from depkit.parsers.config import Inputs
+from depkit.parsers.constituency.config import ConstituencyConfig, ConstituentScorer
 from depkit.training.recipe import Recipe, Training
 
 ATTENTION = {

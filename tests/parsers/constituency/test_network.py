@@ -9,8 +9,9 @@ import torch
 from depkit.corpus.io import read
 from depkit.nn.settings import SelfAttention
 from depkit.parsers.columns.network import ColumnScores
-from depkit.parsers.config import ConstituencyConfig, ConstituentScorer, Inputs
+from depkit.parsers.config import Inputs
 from depkit.parsers.constituency import decoding as module
+from depkit.parsers.constituency.config import ConstituencyConfig, ConstituentScorer
 from depkit.parsers.constituency.examples import SPANS, labelled_spans
 from depkit.parsers.constituency.network import SpanScores
 from depkit.parsers.families import get_family

@@ -1,6 +1,6 @@
 """Constituency parsers learn a small treebank, resume, combine, and write Penn words."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -11,11 +11,12 @@ from depkit.corpus.io import read
 from depkit.corpus.penn import penn_quotes
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
+from depkit.parsers.constituency.config import ConstituencyConfig
 from depkit.parsers.constituency.decoding import find_best_labels
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.model_directory import WEIGHTS, load
-from depkit.parsers.settings import ConfigError
+from depkit.parsers.settings import ConfigError, from_dict
 from tests.conftest import TREES
 from tests.parsers.batches import cpu_batch
 from tests.parsers.constituency.small_recipes import ENCODERS, INPUTS, make_recipe
@@ -157,4 +158,4 @@ def test_the_end_of_the_sentence_is_needed(sentences):
     recipe = make_recipe()
     parser = replace(recipe.parser, inputs=replace(INPUTS, stop=False))
     with pytest.raises(ConfigError, match=r"set inputs\.stop=true"):
-        get_family(parser).check(parser)
+        from_dict(ConstituencyConfig, asdict(parser))

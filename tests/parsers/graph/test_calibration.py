@@ -10,11 +10,11 @@ import torch
 import depkit
 from depkit.cli.main import run
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import make_parser_config
 from depkit.parsers.graph import calibration as module
 from depkit.parsers.graph.calibration import calibrate
+from depkit.parsers.graph.config import Calibration
 from depkit.parsers.graph.temperatures import reset_harmful
 from depkit.parsers.model_directory import (
     CONFIG,

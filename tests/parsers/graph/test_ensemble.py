@@ -13,9 +13,11 @@ from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.nn.means import MIN_PROBABILITY, align_values, log_mean
 from depkit.nn.settings import BiLSTM
-from depkit.parsers.config import Context, Inputs, TaggerConfig, TagScorer
+from depkit.parsers.columns.config import TagScorer
+from depkit.parsers.config import Context, Inputs
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
+from depkit.parsers.tagger.config import TaggerConfig
 from tests.parsers.small_parsers import (
     build_parser,
     make_one_batch,

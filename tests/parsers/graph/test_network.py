@@ -6,8 +6,9 @@ import torch
 
 from depkit.nn.settings import BiLSTM, SelfAttention
 from depkit.parsers.columns.network import value_attributes
-from depkit.parsers.config import BiaffineConfig, Inputs, Scorer
+from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
+from depkit.parsers.graph.config import BiaffineConfig, Scorer
 from tests.parsers.batches import cpu_batch
 from tests.parsers.small_parsers import build_parser, tree
 

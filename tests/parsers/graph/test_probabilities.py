@@ -13,8 +13,8 @@ from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.parsers import base
-from depkit.parsers.config import Calibration
 from depkit.parsers.ensembles import combine
+from depkit.parsers.graph.config import Calibration
 from tests.conftest import TINY
 from tests.parsers.small_parsers import (
     WARM,

@@ -7,8 +7,9 @@ import torch
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.nn.settings import SelfAttention
-from depkit.parsers.config import BiaffineConfig, Decoder, Inputs, Scorer
+from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
+from depkit.parsers.graph.config import BiaffineConfig, Decoder, Scorer
 from tests.parsers.batches import cpu_batch
 from tests.parsers.graph.synchronisation import SynchronisationRecorder
 from tests.parsers.small_parsers import build_parser

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from depkit.parsers.config import Calibration
 from depkit.parsers.graph import temperatures
+from depkit.parsers.graph.config import Calibration
 from depkit.parsers.graph.temperatures import (
     BINS,
     BOUNDS,

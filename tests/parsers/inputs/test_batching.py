@@ -3,8 +3,9 @@
 import numpy as np
 
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.config import BiaffineConfig, Inputs
+from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
+from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.vocabulary import LONGEST_WORD, ROOT, UNKNOWN

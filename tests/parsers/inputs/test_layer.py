@@ -11,13 +11,15 @@ from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.nn.settings import BiLSTM, SelfAttention
 from depkit.parsers.base import check_inputs
-from depkit.parsers.config import Context, Inputs, TaggerConfig, TagScorer, Vectors
+from depkit.parsers.columns.config import TagScorer
+from depkit.parsers.config import Context, Inputs, Vectors
 from depkit.parsers.engine.form_cache import FormCache, _split_groups
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.dataset import encode
 from depkit.parsers.inputs.layer import part_sizes
 from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.tagger.config import TaggerConfig
 from tests.parsers.batches import cpu_batch
 from tests.parsers.small_parsers import CPU
 

@@ -1,7 +1,7 @@
 """Transition parsers: exactness of training and decoding, learning, resuming, memory."""
 
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.transformer import load_transformer
 from depkit.parsers.model_directory import WEIGHTS, load
-from depkit.parsers.settings import ConfigError
+from depkit.parsers.settings import ConfigError, from_dict
+from depkit.parsers.transition.config import TransitionConfig
 from depkit.parsers.transition.decoding import decode_by_arc, decode_by_transition
 from depkit.parsers.transition.network import Reader
 from depkit.parsers.transition.states import States, legal_transitions, make_units
@@ -287,4 +288,4 @@ def test_swap_is_needed_for_crossing_arcs(tiny):
 def test_settings_without_effect_are_refused(changes, message):
     config = make_config("sentence", **changes)
     with pytest.raises(ConfigError, match=message):
-        get_family(config).check(config)
+        from_dict(TransitionConfig, asdict(config))
