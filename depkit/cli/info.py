@@ -133,9 +133,9 @@ def _device_text(facts: dict[str, Any]) -> str:
 def _model_facts(name: str) -> dict[str, Any]:
     """Return the facts about a model; raises ModelError if the model is missing or damaged."""
     from depkit.parsers import model_directory as models
-    from depkit.parsers.config import describe_inputs
     from depkit.parsers.families import get_family
-    from depkit.parsers.inputs.vocabulary import SPECIAL
+    from depkit.parsers.inputs.parts import describe_inputs
+    from depkit.parsers.inputs.tables import SPECIAL
 
     directory = models.find_model(name)
     card, tokenizer = directory / models.CARD, directory / models.TOKENIZER
@@ -159,11 +159,12 @@ def _model_facts(name: str) -> dict[str, Any]:
     vocabulary = models.read_vocabulary(directory)
     if config.inputs.context.tune and not (directory / models.TRANSFORMER).is_dir():
         raise models.ModelError(f"{directory} is not a model: it has no {models.TRANSFORMER}")
+    tables = vocabulary.tables
     inputs = (
         ("words", config.inputs.word, vocabulary.words),
         ("characters", config.inputs.char, vocabulary.characters),
-        (config.inputs.tag_column, config.inputs.tag, vocabulary.tags),
-        ("pretrained vectors", vocabulary.vectors is not None, vocabulary.vectors or ()),
+        (config.inputs.tag_column, config.inputs.tag, tables.get("tags", ())),
+        ("pretrained vectors", "vectors" in tables, tables.get("vectors", ())),
     )
     return common | {
         "parameters": _count_parameters(directory / models.WEIGHTS),

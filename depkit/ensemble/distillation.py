@@ -40,8 +40,10 @@ from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.inputs.dataset import Dataset, layout
+from depkit.parsers.inputs.parts import reads_dictionary
+from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.vocabulary import Table, Vocabulary, build_vocabulary
+from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary
 from depkit.parsers.model_directory import find_model, load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
@@ -252,7 +254,8 @@ def build_student_vocabulary(
     for name, table in gold.columns.items():
         teacher_symbols = teacher.columns[name].symbols if name in teacher.columns else []
         columns[name] = Table(list(dict.fromkeys([*table.symbols, *teacher_symbols])))
-    return replace(vocabulary, columns=columns, treebanks=gold.treebanks)
+    of_text = {name: vocabulary.tables[name] for name in ("words", "characters")}
+    return Vocabulary(gold.tables | of_text, columns)
 
 
 def translate_rows(
@@ -401,10 +404,9 @@ def make_distillation_data(
         lexicon: Further sentences for the student's lemma dictionary.
     """
     student = build_student_vocabulary(recipe, treebank, shards, teacher.vocabulary)
-    reads_priors = bool(recipe.parser.inputs.prior)
     shards = interleave(shards)
     return DistillationData(
         recipe, treebank, treebank_rows, shards, [shard.lengths() for shard in shards],
         row_columns(teacher), teacher.vocabulary,
-        student.with_lemmas([*treebank, *lexicon], reads_priors),
+        student.with_lemmas([*treebank, *lexicon], reads_dictionary(recipe.parser.inputs)),
     )  # fmt: skip

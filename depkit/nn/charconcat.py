@@ -18,14 +18,18 @@ class CharConcat(nn.Module):
     Args:
         characters: The number of different characters, with padding as character 0.
         embedding: The width of the character embeddings.
+        output_size: The width of the word vectors, to which the embeddings are projected unless
+            they have it already.
         dropout: The dropout rate on the character embeddings.
     """
 
-    def __init__(self, characters: int, embedding: int, dropout: float) -> None:
+    def __init__(self, characters: int, embedding: int, output_size: int, dropout: float) -> None:
         super().__init__()
         self.embedding = nn.Embedding(characters, embedding, padding_idx=0)
         self.dropout = nn.Dropout(dropout)
-        self.output_size = 2 * CHARACTERS_PER_END * embedding
+        self.projection: nn.Module = nn.Identity()
+        if (size := 2 * CHARACTERS_PER_END * embedding) != output_size:
+            self.projection = nn.Linear(size, output_size)
 
     def forward(
         self, characters: Tensor, lengths: Tensor, groups: Sequence[tuple[int, int]] = ()
@@ -38,7 +42,7 @@ class CharConcat(nn.Module):
             groups: Ignored; `CharLSTM` needs it.
 
         Returns:
-            [words, 16 * embedding].
+            [words, output_size].
         """
         position = torch.arange(CHARACTERS_PER_END, device=characters.device)
         position = position.expand(len(characters), -1)
@@ -46,4 +50,5 @@ class CharConcat(nn.Module):
         outside = (ends < 0) | (ends >= lengths[:, None])
         selected = characters.gather(1, ends.clamp(0, characters.shape[1] - 1))
         x = self.embedding(selected.masked_fill(outside, 0))  # [words, 16, embedding]
-        return self.dropout(x).flatten(1)
+        vectors: Tensor = self.projection(self.dropout(x).flatten(1))
+        return vectors

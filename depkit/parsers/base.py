@@ -22,15 +22,15 @@ from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.columns.tagging import Tagging
-from depkit.parsers.config import Inputs, describe_inputs
 from depkit.parsers.engine.form_cache import FormCache
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.inputs.dataset import Dataset, encode
 from depkit.parsers.inputs.elmo import describe_features, read_features
+from depkit.parsers.inputs.parts import check_inputs, describe_inputs
 from depkit.parsers.inputs.penn_escapes import PennEscapes
-from depkit.parsers.inputs.vocabulary import Vocabulary, input_tags
+from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import read_input
@@ -308,7 +308,7 @@ class Parser(ABC):
         return any(parser.config.inputs.draft for parser in self.members or [self])
 
     def check(self, sentence: Sentence) -> None:
-        """Raise FormatError if the parser cannot read the sentence, see `check_inputs`."""
+        """Raise FormatError if the parser cannot read the sentence, see `Part.check`."""
         for parser in self.members or [self]:
             check_inputs(sentence, parser.config.inputs)
 
@@ -323,7 +323,7 @@ class Parser(ABC):
             return lambda *arguments: MembersBatches([prepare(*arguments) for prepare in functions])
         network: ParserNetwork = self.network
         network.eval()
-        forms = FormCache(network.inputs) if self.config.inputs.reads_forms else None
+        forms = FormCache(network.inputs) if network.inputs.reads_forms else None
         undo_escapes = PennEscapes(self.vocabulary)
 
         def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
@@ -433,25 +433,6 @@ def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
     if all(isinstance(word, str) for word in sentence):
         return new_sentence(cast(Sequence[str], sentence))
     return Sentence.from_token_list(cast("TokenList", sentence))
-
-
-def check_inputs(sentence: Sentence, inputs: Inputs) -> None:
-    """Raise FormatError if a sentence lacks tags, or a parse, that the parser reads."""
-    draft = sentence.draft
-    if inputs.draft and draft and -1 in draft.head:
-        raise FormatError(
-            *draft.location(draft.head.index(-1)),
-            "the word has no HEAD, but this parser corrects parses; parse the file with another"
-            " model first",
-        )
-    if inputs.tag and set(input_tags(sentence, inputs.tag_column)) == {"_"}:
-        needs_conll09 = inputs.tag_column == "ppos"
-        advice = "give a CoNLL-09 file with this column" if needs_conll09 else "tag the file first"
-        raise FormatError(
-            *sentence.location(),
-            f"the sentence has no {inputs.tag_column.upper()}, but the parser reads it; {advice},"
-            " or train a parser with another inputs.tag_column or with inputs.tag=0",
-        )
 
 
 def check_probabilities(sentences: Iterable[Sentence], kind: str) -> Iterator[Sentence]:

@@ -166,15 +166,10 @@ class Inputs:
     vectors: Vectors = field(default_factory=Vectors)
     context: Context = field(default_factory=Context)
 
-    @property
-    def reads_forms(self) -> bool:
-        """Whether a part of a word's vector is computed from its characters."""
-        return bool(self.char or self.affix)
-
     def check(self) -> None:
         """Raise ValueError if there is nothing to read."""
         pretrained = self.vectors.file or self.context.source != "none"
-        if not (self.word or self.tag or self.reads_forms or pretrained):
+        if not (self.word or self.tag or self.char or self.affix or pretrained):
             raise ValueError(
                 "the parser has nothing to read: give inputs.word, inputs.tag, inputs.char or"
                 " inputs.affix a size, or set inputs.vectors.file or inputs.context.source"
@@ -268,35 +263,3 @@ def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
     result = from_dict(type(config), tables)
     check_effects(result, changes)
     return result
-
-
-def describe_inputs(inputs: Inputs) -> list[str]:
-    """Describe the parts of a word's input vector, for model cards and `depkit info`."""
-    vectors, context = inputs.vectors, inputs.context
-    characters = {"lstm": "characters", "concat": "characters (CharConcat)"}[inputs.char_kind]
-    file = vectors.file.replace("\\", "/").rpartition("/")[2]
-    vector_kind = f"pretrained vectors ({file}, {'tuned' if vectors.tune else 'frozen'})"
-    layers = {
-        "single": f"layer {context.available - context.top} of {context.available - 1}",
-        "average": f"average of the {context.top or context.available} last layers",
-        "mix": f"mix of the {context.top or context.available} last layers",
-    }[context.layers]
-    revision = f" at revision {context.revision}" if context.revision else f", {context.digest}"
-    contextual = {
-        "none": "",
-        "transformer": f"transformer {context.model}{revision}"
-        f" ({'tuned' if context.tune else 'frozen'}, {layers})",
-        "elmo": f"ELMo vectors ({layers})",
-    }[context.source]
-    parts = [
-        (inputs.word, "words"),
-        (vectors.file, vector_kind),
-        (inputs.char, characters),
-        (inputs.affix, "prefixes, suffixes and shape"),
-        (inputs.prior, "tags of the form and its endings in train"),
-        (inputs.treebank, "treebank"),
-        (inputs.draft, "a parse that is corrected"),
-        (inputs.tag, f"tags ({inputs.tag_column})"),
-        (contextual, contextual),
-    ]
-    return [description for is_used, description in parts if is_used]

@@ -10,9 +10,10 @@ from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
 from depkit.parsers.graph.config import Calibration
-from depkit.parsers.inputs.layer import LayerCache
+from depkit.parsers.inputs.context_vectors import LayerCache
+from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.transformer import Transformer
-from depkit.parsers.inputs.vocabulary import Table, merge_lemmas
+from depkit.parsers.inputs.vocabulary import merge_lemmas
 
 NOT_CALIBRATED = Calibration()
 
@@ -84,7 +85,7 @@ def _share_transformers(members: Sequence[Parser]) -> None:
     transformers: dict[object, Transformer | None] = {}
     layer_caches: dict[object, LayerCache] = {}
     for member in members:
-        vectors: Any = None if member.members else member.network.inputs.context
+        vectors: Any = None if member.members else member.network.inputs.part("context")
         if vectors is None or vectors.body is not None or vectors.transformer is None:
             continue
         config = vectors.config

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from depkit.parsers.base import Parser
     from depkit.parsers.columns.network import MeanNetwork
-    from depkit.parsers.inputs.dataset import Examples, Rows
+    from depkit.parsers.inputs.dataset import Examples
+    from depkit.parsers.inputs.part import Rows
     from depkit.parsers.inputs.transformer import Transformer
     from depkit.parsers.network import ParserNetwork
 

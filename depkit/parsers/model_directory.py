@@ -46,6 +46,7 @@ from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family, make_parser_config, parser_fields
 from depkit.parsers.family import CombinationError
 from depkit.parsers.graph.config import Calibration
+from depkit.parsers.inputs.tables import Table, check_symbols
 from depkit.parsers.inputs.transformer import (
     Transformer,
     TransformerError,
@@ -53,7 +54,7 @@ from depkit.parsers.inputs.transformer import (
     load_transformer,
     save_description,
 )  # fmt: skip
-from depkit.parsers.inputs.vocabulary import Table, Vocabulary, check_symbols
+from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError, from_dict, parse_toml, to_toml
 from depkit.parsers.text.multiword import (
     MAX_CHARACTERS,
@@ -68,6 +69,8 @@ FORMAT_VERSION = 1
 CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetensors", "README.md"
 TOKENIZER = "tokenizer.safetensors"
 TRANSFORMER = "transformer"
+# The beginnings of names of weights in older models, and what they are now
+RENAMED = {"inputs.char_projection.": "inputs.char.projection."}
 ENSEMBLE = "ensemble.toml"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
@@ -293,7 +296,8 @@ def _check_version(path: Path, tables: dict[str, Any]) -> None:
 
 def check_treebank(name: str, vocabulary: Vocabulary) -> None:
     """Raise ConfigError if a model does not know a treebank of this name; "" is no name."""
-    known = vocabulary.treebanks.symbols if vocabulary.treebanks else []
+    table = vocabulary.tables.get("treebanks")
+    known = table.symbols if table else []
     if name and name not in known:
         advice = (
             f"those that it was trained on are {', '.join(known)}"
@@ -356,9 +360,16 @@ def read_shapes(path: Path) -> Shapes:
         raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_slice(name).get_shape() for name in file.keys()}
+            return {_rename(name): file.get_slice(name).get_shape() for name in file.keys()}
     except SafetensorError as error:
         raise ModelError(f"{path} is damaged: {error}") from None
+
+
+def _rename(weight: str) -> str:
+    """Return the present name of a weight in a file."""
+    for old, new in RENAMED.items():
+        weight = new + weight.removeprefix(old) if weight.startswith(old) else weight
+    return weight
 
 
 def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
@@ -386,7 +397,8 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
     if difference := find_difference(expected, shapes):
         raise ModelError(f"{problem}: {difference}")
     try:
-        network.load_state_dict(load_file(path))
+        weights = load_file(path)
+        network.load_state_dict({_rename(name): weight for name, weight in weights.items()})
     except (SafetensorError, RuntimeError) as error:
         raise ModelError(f"{path} is damaged: {str(error).splitlines()[-1].strip()}") from None
     if problem := find_not_finite(network.state_dict()):

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -53,7 +52,7 @@ class ParserNetwork(nn.Module):
             assert transformer is not None
             self.pieces = PieceInputs(
                 transformer,
-                len(vocabulary.tags) if inputs.tag else 0,
+                len(vocabulary.tables["tags"]) if inputs.tag else 0,
                 len(vocabulary.columns["deprel"]) if inputs.draft else 0,
             )
             inputs = replace(inputs, tag=0, draft=0)
@@ -83,7 +82,7 @@ class ParserNetwork(nn.Module):
     @property
     def transformer(self) -> Transformer | None:
         """The frozen or fine-tuned transformer, or None."""
-        context = self.inputs.context
+        context = self.inputs.part("context")
         return context.transformer if context is not None else None
 
     def encode(self, batch: Batch) -> Tensor:
@@ -122,13 +121,8 @@ class ParserNetwork(nn.Module):
         return sequences.words(self.encoder(self.input_dropout(vectors), lengths, graph))
 
     def start_epoch(self, data: Dataset) -> None:
-        """Count how often each word occurs in the data of an epoch.
-
-        The rarer a word is, the more often the input layer replaces it by the unknown word.
-        """
-        num_words = self.inputs.word.num_embeddings if self.inputs.word is not None else 0
-        counts = np.bincount(data.words["word"][:], minlength=num_words)
-        self.inputs.counts = torch.from_numpy(counts).to(next(self.parameters()).device)
+        """Prepare the inputs for an epoch of training on a dataset."""
+        self.inputs.start_epoch(data)
 
     def prediction_parts(self) -> list[nn.Module]:
         """Return the submodules that compute in reduced precision for prediction.

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from depkit.parsers.config import describe_inputs
 from depkit.parsers.families import get_family
+from depkit.parsers.inputs.parts import describe_inputs
 from depkit.parsers.model_directory import CARD, TOKENIZER, read_tokenizer_notes, write_text
 from depkit.training.checkpoint import State
 from depkit.training.origin import TORCHRUN

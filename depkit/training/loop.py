@@ -19,8 +19,11 @@ from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batching import length_batches
-from depkit.parsers.inputs.dataset import Examples, Rows, layout, split_context
-from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary, extend_vocabulary
+from depkit.parsers.inputs.dataset import Examples, layout, split_context
+from depkit.parsers.inputs.part import Rows
+from depkit.parsers.inputs.parts import reads_dictionary
+from depkit.parsers.inputs.tables import SPECIAL, Table
+from depkit.parsers.inputs.vocabulary import Vocabulary, extend_vocabulary
 from depkit.parsers.model_directory import CARD, write_config, write_description, write_weights
 from depkit.parsers.network import ParserNetwork
 from depkit.training.budget import fit_to_time
@@ -130,10 +133,10 @@ def train(
     has_shared_vocabulary = vocabulary is not None and feed is None
     vocabulary = vocabulary or family.vocabulary(train_sentences, config)
     vocabulary = vocabulary.with_lemmas(
-        [*train_sentences, *sources.lexicon], tags=bool(config.inputs.prior)
+        [*train_sentences, *sources.lexicon], tags=reads_dictionary(config.inputs)
     )
     if sources.vectors:
-        vocabulary = replace(vocabulary, vectors=Table(SPECIAL + sources.vectors.words))
+        vocabulary = vocabulary.with_table("vectors", Table(SPECIAL + sources.vectors.words))
     if initial:
         vocabulary = extend_vocabulary(initial.vocabulary, vocabulary)
     saved_state = on_first(read_state, directory) if resume else None
@@ -143,8 +146,8 @@ def train(
     # The keys are the words that an error message uses if the digests differ; see `Origin.data`.
     data_digests = digests(train_sentences, dev_sentences) | {
         "other vectors, features, lexicon or transformer": sources.key,
-        "other names of treebanks": digest(*vocabulary.treebanks.symbols)
-        if vocabulary.treebanks
+        "other names of treebanks": digest(*vocabulary.tables["treebanks"].symbols)
+        if "treebanks" in vocabulary.tables
         else "",
         "another vocabulary": vocabulary.digest() if has_shared_vocabulary else "",
         "another teacher or other text": feed.key if feed else "",
@@ -170,9 +173,9 @@ def train(
     if transformer and config.inputs.context.tune:  # keep the original for runs with other seeds
         transformer = replace(transformer, body=deepcopy(transformer.body))
     network = family.network(config, vocabulary, transformer)
-    if sources.vectors and network.inputs.pretrained is not None:
+    if sources.vectors:
         table = make_vector_table(sources.vectors, config.inputs.vectors.scale)
-        network.inputs.pretrained.weight.data = torch.from_numpy(table)
+        network.inputs.part("pretrained").weight.data = torch.from_numpy(table)
     if initial:
         copy_initial_weights(network, initial.network)
     network.to(device)

@@ -23,10 +23,11 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import atomic, atomic_directory, copy_directory
 from depkit.files.errors import FormatError
 from depkit.files.lock import LOCK, lock_directory
-from depkit.parsers.base import Parser, check_inputs
+from depkit.parsers.base import Parser
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.families import get_family
+from depkit.parsers.inputs.parts import check_inputs
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import (
     CARD,

@@ -53,7 +53,7 @@ def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:
     down to the embeddings, the rate is multiplied by `layer_decay` (Howard and Ruder 2018). All
     other parameters have the rate `rate`, also those that were added to a transformer.
     """
-    context = network.inputs.context
+    context = network.inputs.part("context")
     body = context.body if context is not None else None
     body_weights = {
         name: weight

@@ -19,10 +19,12 @@ from depkit.parsers.config import Context
 from depkit.parsers.engine.device import autocast, resolve_precision
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.inputs.batching import Batch, length_batches, rounded_length
-from depkit.parsers.inputs.dataset import Rows, SelectedRows, layout, make_piece_batcher
+from depkit.parsers.inputs.context import make_piece_batcher
+from depkit.parsers.inputs.dataset import layout
 from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.hidden_layers import context_layers
-from depkit.parsers.inputs.layer import part_sizes
+from depkit.parsers.inputs.part import Rows, SelectedRows
+from depkit.parsers.inputs.parts import make_groups
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
 from depkit.parsers.inputs.vector_cache import load_or_compute
 from depkit.parsers.inputs.word_vectors import Vectors, read_vectors
@@ -154,7 +156,7 @@ def load_sources(
         )
     inputs = replace(inputs, context=context)
     recipe = replace(recipe, parser=replace(recipe.parser, inputs=inputs))
-    part_sizes(inputs)  # raises ConfigError for sizes that do not fit
+    make_groups(inputs)  # raises ConfigError for sizes that do not fit
     if context.source == "none" or context.tune:
         return recipe, Sources(vectors, transformer, lexicon=lexicon, key=key)
     precision = resolve_precision(recipe.training.precision, device)
@@ -183,7 +185,7 @@ def _rows(sizes: np.ndarray, indices: Sequence[int]) -> np.ndarray:
 
 
 def make_vector_table(vectors: Vectors, scale: bool) -> np.ndarray:
-    """Make the table of pretrained vectors, one row per symbol of `Vocabulary.vectors`.
+    """Make the table of pretrained vectors, one row per symbol of the table "vectors".
 
     Padding and w0 have zeros, the unknown word has the mean of all vectors. scale: divide by the
     standard deviation of all numbers, as in the code of Li et al. (2019).

@@ -17,7 +17,7 @@ from depkit.parsers.engine.device import send
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.inputs.dataset import IGNORED
-from depkit.parsers.inputs.vocabulary import Table
+from depkit.parsers.inputs.tables import Table
 from depkit.parsers.model_directory import read_tokenizer_notes, write_tokenizer
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
 from depkit.parsers.text.network import TokenizerNetwork

@@ -32,6 +32,7 @@ from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.network import BiaffineNetwork, Scores
 from depkit.parsers.inputs.batching import Batch, length_batches
+from depkit.parsers.inputs.parts import reads_dictionary
 from depkit.parsers.model_directory import load
 from depkit.serving.files import annotate_files
 from depkit.serving.job import Job
@@ -151,7 +152,7 @@ class Learner:
         )  # fmt: skip
         family = get_family(config)
         vocabulary = family.vocabulary(prepared.train, config)
-        vocabulary = vocabulary.with_lemmas(prepared.train, tags=bool(config.inputs.prior))
+        vocabulary = vocabulary.with_lemmas(prepared.train, reads_dictionary(config.inputs))
         self.training, self.compiled, self.precision = training, "", torch.float32
         self.network: Any = family.network(config, vocabulary, transformer).to(device).train()
         self.loss: Callable[[Batch], Tensor] = self.network

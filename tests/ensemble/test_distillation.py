@@ -15,7 +15,9 @@ from depkit.ensemble.teacher import make_row_function
 from depkit.parsers.columns.soft_targets import LABEL_HEAD, MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.config import Context, Inputs
 from depkit.parsers.inputs.dataset import IGNORED
-from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary
+from depkit.parsers.inputs.priors import get_priors
+from depkit.parsers.inputs.tables import SPECIAL, Table
+from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import find_model, read_config
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import resolve_auto
@@ -96,7 +98,7 @@ def test_consecutive_shards_are_from_all_parts_of_the_text(count):
 def test_symbols_are_matched_by_name():
     def vocabulary(*symbols):
         tables = {"deprel": Table(list(symbols)), "upos": Table(["X"])}
-        return Vocabulary(Table(SPECIAL), Table(SPECIAL), Table(SPECIAL), tables)
+        return Vocabulary({"words": Table(SPECIAL), "characters": Table(SPECIAL)}, tables)
 
     columns = ["head", "deprel", "upos"]
     rows = np.zeros((1, 1 + 2 * MAX_VALUES * 3), dtype=np.uint16)
@@ -168,12 +170,12 @@ def test_priors_of_a_student_are_those_of_the_treebank(make_data, tiny, tmp_path
     """Words of the text are not in the counts, so none of them is left out."""
     inputs = Inputs(word=12, affix=8, prior=8, treebank=4)
     data = make_data(inputs=inputs, epochs=1)
-    assert data.student.treebanks.symbols == ["tiny"]
+    assert data.student.tables["treebanks"].symbols == ["tiny"]
     dataset = data.make_dataset(0)
     start = int(dataset.starts[8])
     forms = [dataset.forms[i] for i in dataset.form[start + 1 : start + dataset.sizes[8]]]
     rows = slice(start + 1, start + dataset.sizes[8])
-    for name, (values, probabilities) in data.student.priors.look_up(forms).items():
+    for name, (values, probabilities) in get_priors(data.student).look_up(forms).items():
         assert np.array_equal(dataset.words[f"prior.{name}.values"][rows], values)
         read = dataset.words[f"prior.{name}.probabilities"][rows]
         np.testing.assert_allclose(read, probabilities)

@@ -25,8 +25,8 @@ from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
 from depkit.parsers.graph.config import Calibration
 from depkit.parsers.graph.family import Biaffine
-from depkit.parsers.inputs import layer as inputs
-from depkit.parsers.inputs.vocabulary import UNKNOWN
+from depkit.parsers.inputs import context_vectors as inputs
+from depkit.parsers.inputs.tables import UNKNOWN
 from depkit.parsers.model_directory import (
     CARD,
     ENSEMBLE,

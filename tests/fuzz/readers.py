@@ -132,7 +132,7 @@ def _model(name: str) -> Callable[[Path], list[bytes]]:
         import torch
 
         from depkit.parsers.engine.torch_engine import TorchEngine
-        from depkit.parsers.inputs.vocabulary import SPECIAL, Table
+        from depkit.parsers.inputs.tables import SPECIAL, Table
         from depkit.parsers.model_directory import write_tokenizer
         from depkit.parsers.text.multiword import MultiwordTable
         from depkit.parsers.text.network import TokenizerNetwork

@@ -20,8 +20,8 @@ from depkit.parsers.config import Context, Inputs
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.families import FAMILIES, make_parser_config
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder, Scorer
+from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.transformer import load_transformer, save_description
-from depkit.parsers.inputs.vocabulary import SPECIAL, Table
 from depkit.parsers.model_directory import (
     CONFIG,
     ENSEMBLE,
@@ -65,6 +65,19 @@ def test_the_tokenizer_has_the_precision_of_its_parser(directory, precision):
     write_tokenizer(directory, tokenizer, {})
     loaded = load(directory, "cpu", str(precision).removeprefix("torch."))
     assert loaded.tokenizer.engine.precision == loaded.precision == precision
+
+
+def test_weights_of_older_models_have_other_names(tiny, tmp_path):
+    parser = make_parser(tiny, Inputs(word=6, char=4, char_kind="concat", char_embedding=3))
+    directory = save_parser(parser, tmp_path / "model")
+    weights = load_file(directory / WEIGHTS)
+    names = [name for name in weights if name.startswith("inputs.char.projection.")]
+    assert len(names) == 2
+    old = {name.replace("inputs.char.pro", "inputs.char_pro"): weights[name] for name in weights}
+    assert old.keys() != weights.keys()
+    save_file(old, directory / WEIGHTS)
+    loaded = load(directory, "cpu", "float32")
+    assert texts(loaded.parse(tiny)) == texts(parser.parse(tiny))
 
 
 def test_a_model_directory_contains_toml_json_and_safetensors(directory):

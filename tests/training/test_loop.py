@@ -180,7 +180,7 @@ def test_a_parser_that_reads_predicted_tags_is_trained_and_loaded(tiny, tmp_path
     inputs = Inputs(word=12, tag=12, tag_column="ppos", tag_dropout=0.1)
     state = run(small_recipe(inputs=inputs, epochs=4, predict=()), sentences, tmp_path)
     parser = depkit.load(tmp_path, device="cpu", precision="float32")
-    assert parser.vocabulary.tags.symbols[3:5] == ["NOUN", "VERB"]
+    assert parser.vocabulary.tables["tags"].symbols[3:5] == ["NOUN", "VERB"]
     parsed = list(parser.parse(sentences))
     assert depkit.evaluate(sentences, parsed).LAS == pytest.approx(state.best)
     assert parsed[0].column("pxpos") == sentences[0].column("pxpos")
@@ -397,7 +397,7 @@ def test_two_treebanks_are_annotated_in_their_own_way(tiny, tmp_path):
     recipe = small_recipe("bilstm", inputs, epochs=40, patience=40, rate=1e-2)
     run(recipe, [*first, *second], tmp_path)
     parser = depkit.load(tmp_path, device="cpu", precision="float32")
-    assert parser.vocabulary.treebanks.symbols == ["aa_b", "cc_d"]
+    assert parser.vocabulary.tables["treebanks"].symbols == ["aa_b", "cc_d"]
     for sentences in (first, second):
         assert depkit.evaluate(sentences, parser.parse(sentences)).LAS > 90
     setting = ['inputs.treebank_name="cc_d"']

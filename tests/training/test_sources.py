@@ -279,7 +279,7 @@ def test_pretrained_vectors_are_selected_scaled_and_saved(keep, tiny, tmp_path):
     (tmp_path / "v.txt").unlink()  # the model contains the vectors
     parser = depkit.load(tmp_path / "model", device="cpu")
     table = parser.network.inputs.pretrained.weight
-    words = parser.vocabulary.vectors
+    words = parser.vocabulary.tables["vectors"]
     assert words.symbols[3:] == known + ["zebra"] * (keep == "all")
     scaled = torch.tensor(matrix / matrix.std(), dtype=torch.float32)
     torch.testing.assert_close(table[3:], scaled[: len(words) - 3])

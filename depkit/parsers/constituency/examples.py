@@ -10,7 +10,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, tree_to_spans
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import Dataset
-from depkit.parsers.inputs.vocabulary import Table
+from depkit.parsers.inputs.tables import Table
 
 COLUMN = "constituents"  # the name of the table of labels in the vocabulary
 SPANS = "spans"  # the name of the array of spans in a batch

@@ -35,6 +35,11 @@ def send_arrays(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str
     }
     if device.type == "cpu":
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return _send_packed(arrays, device)
+
+
+def _send_packed(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, Tensor]:
+    """Copy arrays into one buffer of bytes, send it, and split it on the device."""
     starts, total = {}, 0
     for name, array in arrays.items():
         starts[name] = total

@@ -1,4 +1,4 @@
-"""Probabilities of the values of a column for a form, estimated from a treebank.
+"""The input of the tags of a form: probabilities of values that are estimated from a treebank.
 
 A form is looked up as it is written, in lower case, and by its endings. The estimate of a longer
 ending is interpolated with that of the shorter one (as in TnT, Brants 2000, section 2.3, which uses
@@ -10,14 +10,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary
+from depkit.parsers.inputs.part import Part, Rows, SelectedRows, Text
+from depkit.parsers.inputs.tables import Table
 
 if TYPE_CHECKING:
-    from depkit.parsers.inputs.vocabulary import Table
+    from depkit.parsers.inputs.vocabulary import Vocabulary
 
 LONGEST_ENDING = 5  # characters
 NUM_VALUES = 8  # number of values that are kept for a form
@@ -28,6 +30,7 @@ FOLDS = 10  # parts of the training words, see `encode_priors`
 _FORMS_AT_ONCE = 1000
 MAX_FORMS = 50_000  # the cache is emptied when it has more forms
 _LEVELS = LONGEST_ENDING + 3
+_MEMO = "priors"  # the key in `Vocabulary.memo`
 _COLUMNS = {"upos": 0, "xpos": 1, "feats": 2}  # their indices in the tags of a reading
 
 
@@ -133,7 +136,7 @@ class Priors:
         columns: The values of each predicted column.
     """
 
-    def __init__(self, dictionary: LemmaDictionary, columns: "dict[str, Table]") -> None:
+    def __init__(self, dictionary: LemmaDictionary, columns: dict[str, Table]) -> None:
         nodes: dict[str | None, int] = defaultdict(count().__next__)
         nodes[None] = -1
         self._rows: dict[str, int] = {}  # of the forms in the cache
@@ -204,7 +207,7 @@ def encode_priors(
     priors: Priors,
     forms: Sequence[str],
     form: np.ndarray,
-    targets: dict[str, list[int]],
+    targets: dict[str, np.ndarray],
 ) -> tuple[np.ndarray, Tables]:
     """Compute the distributions of the words of a dataset.
 
@@ -223,7 +226,7 @@ def encode_priors(
         For each entry the index of a row, [total], and for each column the rows. The probabilities
         of padding and w0 are zeros.
     """
-    gold = {name: np.array(targets[name]) for name in priors.counts if name in targets}
+    gold = {name: targets[name] for name in priors.counts if name in targets}
     if not gold:
         tables = priors.look_up(forms)
         for _, probabilities in tables.values():
@@ -248,3 +251,49 @@ def encode_priors(
         values, probabilities = map(np.concatenate, zip(*parts, strict=True))
         tables[name] = values, probabilities * (form_of_row >= 2)[:, None]
     return rows, tables
+
+
+class Prior(Part):
+    """Vectors of the tags that a form has regardless of its context."""
+
+    name = "prior"
+    group = "prior"
+    reads_dictionary = True
+
+    @property
+    def size(self) -> int:
+        return self.inputs.prior
+
+    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+        priors = get_priors(vocabulary)
+        row, tables = encode_priors(priors, text.forms, text.form, text.targets)
+        arrays: dict[str, Rows] = {}
+        for name, (values, probabilities) in tables.items():
+            arrays[f"prior.{name}.values"] = SelectedRows(values, row)
+            arrays[f"prior.{name}.probabilities"] = SelectedRows(probabilities, row)
+        return arrays
+
+    def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
+        from depkit.nn.expectation import ExpectedVectors
+
+        sizes = {name: len(table) for name, table in vocabulary.columns.items() if name in _COLUMNS}
+        return ExpectedVectors(sizes, self.size)
+
+    def vectors(self, module: Any, batch: Any) -> Any:
+        columns = {
+            name: (batch[f"prior.{name}.values"], batch[f"prior.{name}.probabilities"])
+            for name in module.tables
+        }
+        return module(columns, batch["form"])
+
+    def describe(self) -> str:
+        return "tags of the form and its endings in train"
+
+
+def get_priors(vocabulary: "Vocabulary") -> Priors:
+    """Return the distributions of the values of columns, which a vocabulary keeps."""
+    assert vocabulary.lemmas is not None
+    if _MEMO not in vocabulary.memo:
+        vocabulary.memo[_MEMO] = Priors(vocabulary.lemmas, vocabulary.columns)
+    priors: Priors = vocabulary.memo[_MEMO]
+    return priors

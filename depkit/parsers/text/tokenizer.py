@@ -17,7 +17,7 @@ import numpy as np
 from depkit.corpus.patterns import find_tokens
 from depkit.corpus.text import Token
 from depkit.parsers.inputs.batching import length_batches, rounded_length
-from depkit.parsers.inputs.vocabulary import SPECIAL, Table
+from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.text.multiword import MultiwordTable, Words
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import Dataset
-from depkit.parsers.inputs.vocabulary import Table
+from depkit.parsers.inputs.tables import Table
 from depkit.trees.transitions import find_transitions
 
 ORACLES = "oracles"  # the name of the oracles in a batch

@@ -15,14 +15,15 @@ from depkit.parsers.columns.lemmas import ABSENT
 from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.columns.tagging import Tagging
 from depkit.parsers.ensembles import combine
-from depkit.parsers.inputs.vocabulary import Table, Vocabulary
+from depkit.parsers.inputs.tables import Table
+from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError
 from depkit.training.origin import ResumeError
 from depkit.training.sources import load_sources
 from tests.training.small_runs import CPU, NO_DROPOUT, small_recipe
 from tests.training.small_runs import run as train
 
-EMPTY = Vocabulary(Table([]), Table([]), Table([]), {"lemma": Table([])})
+EMPTY = Vocabulary({"words": Table([])}, {"lemma": Table([])})
 EVERYDAY = Path(__file__).parents[2] / "data" / "everyday_lemmas.txt"
 
 

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.charconcat import CHARACTERS_PER_END
+from depkit.nn.charlstm import CharLSTM
 from depkit.parsers.families import get_family
+from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import encode
-from depkit.parsers.inputs.vocabulary import PAD
+from depkit.parsers.inputs.tables import PAD
 from depkit.parsers.network import ParserNetwork
 from depkit.training.recipe import make_recipe
 from tests.nn import textbook
@@ -50,24 +52,21 @@ def test_the_encoder_reads_and_computes_what_the_paper_says(name, settings, tiny
     batch = cpu_batch(data, np.arange(len(data)))
     encoded = network.encode(batch)
     for row, size in enumerate(data.sizes.tolist()):
-        words, tags = batch["word"][row, :size], batch["tag"][row, :size]
-        forms = batch["form"][row, :size].tolist()
-        characters = [batch["characters"][form, : batch["form_sizes"][form]] for form in forms]
-        x = compute_inputs(network, words, tags, characters)
+        x = compute_inputs(network, batch, row, size)
         torch.testing.assert_close(encoded[row, :size], compute_encoding(network, x)[:size])
 
 
-def compute_inputs(
-    network: ParserNetwork, words: Tensor, tags: Tensor, characters: list[Tensor]
-) -> Tensor:
+def compute_inputs(network: ParserNetwork, batch: Batch, row: int, size: int) -> Tensor:
     """Concatenate or sum the vectors of the words of a sentence, [length, size]."""
     inputs = network.inputs
-    parts = [inputs.word.weight[words]]
-    if inputs.tag is not None:
-        parts.append(inputs.tag.weight[tags])
-    if inputs.char is not None:
-        parts.append(torch.stack([compute_characters(network, word) for word in characters]))
-    x = torch.cat(parts, -1) if inputs.config.combine == "concat" else sum(parts)
+    parts = [inputs.word.weight[batch["word"][row, :size]]]
+    if inputs.part("tag") is not None:
+        parts.append(inputs.tag.weight[batch["tag"][row, :size]])
+    if inputs.part("char") is not None:
+        forms = batch["form"][row, :size].tolist()
+        words = [batch["characters"][form, : batch["form_sizes"][form]] for form in forms]
+        parts.append(torch.stack([compute_characters(network, word) for word in words]))
+    x = sum(parts) if inputs.is_sum else torch.cat(parts, -1)
     if isinstance(network.projection, nn.Linear):
         x = x @ network.projection.weight.T + network.projection.bias
     return x if network.stop is None else torch.cat((x, network.stop[None]))
@@ -75,7 +74,7 @@ def compute_inputs(
 
 def compute_characters(network: ParserNetwork, word: Tensor) -> Tensor:
     char = network.inputs.char
-    if network.inputs.config.char_kind == "lstm":
+    if isinstance(char, CharLSTM):
         x = char.embedding.weight[word]
         ends = [
             textbook.run_lstm(lstm, states)[-1]
@@ -87,7 +86,7 @@ def compute_characters(network: ParserNetwork, word: Tensor) -> Tensor:
     for side in (indices, indices[::-1]):
         read += (side + CHARACTERS_PER_END * [PAD])[:CHARACTERS_PER_END]
     x = char.embedding.weight[torch.tensor(read)].flatten()
-    projection = network.inputs.char_projection
+    projection = network.inputs.char.projection
     return projection.weight @ x + projection.bias
 
 

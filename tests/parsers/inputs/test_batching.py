@@ -6,9 +6,9 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig
-from depkit.parsers.inputs.batching import length_batches, rounded_length
+from depkit.parsers.inputs.batching import LONGEST_WORD, length_batches, rounded_length
 from depkit.parsers.inputs.dataset import IGNORED
-from depkit.parsers.inputs.vocabulary import LONGEST_WORD, ROOT, UNKNOWN
+from depkit.parsers.inputs.tables import ROOT, UNKNOWN
 from tests.parsers.batches import cpu_batch
 from tests.parsers.small_parsers import tree
 
@@ -111,7 +111,7 @@ def test_a_batch_encodes_its_sentences():
     deprels = vocabulary.columns["deprel"].symbols
     labels = [[deprels[i] for i in row if i != IGNORED] for row in batch["target.deprel"].tolist()]
     assert labels == [["det", "root"], ["det", "nsubj", "root"]]
-    tags = [[vocabulary.tags.symbols[i] for i in row] for row in batch["tag"].tolist()]
+    tags = [[vocabulary.tables["tags"].symbols[i] for i in row] for row in batch["tag"].tolist()]
     assert tags == [["<root>", "DET", "NOUN", "<pad>"], ["<root>", "DET", "NOUN", "VERB"]]
 
 

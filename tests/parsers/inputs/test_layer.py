@@ -10,14 +10,13 @@ from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.nn.settings import BiLSTM, SelfAttention
-from depkit.parsers.base import check_inputs
 from depkit.parsers.columns.config import TagScorer
 from depkit.parsers.config import Context, Inputs, Vectors
 from depkit.parsers.engine.form_cache import FormCache, _split_groups
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.dataset import encode
-from depkit.parsers.inputs.layer import part_sizes
-from depkit.parsers.inputs.vocabulary import PAD, ROOT, SPECIAL, UNKNOWN, Table
+from depkit.parsers.inputs.parts import check_inputs, make_groups
+from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, Table
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
 from tests.parsers.batches import cpu_batch
@@ -30,7 +29,7 @@ def make_network(inputs, sentences, vectors=None, encoder=None):
     config = TaggerConfig(inputs, encoder or BiLSTM(layers=1, size=8))
     vocabulary = get_family(config).vocabulary(sentences, config)
     if vectors:
-        vocabulary = replace(vocabulary, vectors=Table(SPECIAL + vectors))
+        vocabulary = vocabulary.with_table("vectors", Table(SPECIAL + vectors))
     torch.manual_seed(1)
     network = get_family(config).network(config, vocabulary).eval()
     return network, encode(sentences, vocabulary, inputs)
@@ -55,7 +54,8 @@ def compute_vectors(network, data):
     ],
 )  # fmt: skip
 def test_parts_have_the_sizes_of_the_settings(inputs, sizes):
-    assert part_sizes(inputs) == sizes
+    groups = make_groups(inputs)
+    assert {group.name: group.size for group in groups} == sizes
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_parts_have_the_sizes_of_the_settings(inputs, sizes):
 )
 def test_sizes_that_do_not_fit_are_errors(inputs, message):
     with pytest.raises(ConfigError, match=message):
-        part_sizes(inputs)
+        make_groups(inputs)
 
 
 CHARACTERS = Inputs(word=8, char=8, char_kind="lstm", char_embedding=4, part_dropout=0.0)
@@ -115,12 +115,13 @@ def test_rare_words_are_unknown_more_often_in_training():
     inputs = Inputs(word=4, word_min_count=1, word_unknown=1.0, part_dropout=0.0)
     network, data = make_network(inputs, sentences)
     network.start_epoch(data)
-    network.inputs.counts //= 400  # as if the sentence occurred once
+    table = network.inputs.word
+    table.counts //= 400  # as if the sentence occurred once
     batch = cpu_batch(data, np.arange(400))
-    read = network.inputs._drop_words(batch["word"])
+    read = table.replace(batch["word"], 1.0, UNKNOWN, (PAD, ROOT))
     assert torch.equal(read, batch["word"])  # nothing changes in prediction
     torch.manual_seed(0)
-    read = network.train().inputs._drop_words(batch["word"])
+    read = table.train().replace(batch["word"], 1.0, UNKNOWN, (PAD, ROOT))
     assert torch.equal(read[:, 0], batch["word"][:, 0])  # w0 is never replaced
     assert 0.42 < (read[:, 1] == UNKNOWN).float().mean() < 0.58  # 1 / (1 + 1)
     assert 0.07 < (read[:, 2:11] == UNKNOWN).float().mean() < 0.13  # 1 / (1 + 9)
@@ -195,7 +196,7 @@ def test_the_predicted_tags_of_conll09_are_an_input():
     inputs = Inputs(word=0, tag=8, tag_column="ppos")
     config = TaggerConfig(inputs, BiLSTM(layers=1, size=8), TagScorer(predict=["xpos"]))
     vocabulary = get_family(config).vocabulary([sentence], config)
-    assert vocabulary.tags.symbols[len(SPECIAL) :] == ["IN", "NN"]
+    assert vocabulary.tables["tags"].symbols[len(SPECIAL) :] == ["IN", "NN"]
     assert vocabulary.columns["xpos"].symbols == ["TO", "VB"]
     data = encode([sentence], vocabulary, inputs)
     assert data.words["tag"].tolist() == [PAD, ROOT, len(SPECIAL), len(SPECIAL) + 1]

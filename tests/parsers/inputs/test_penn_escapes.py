@@ -5,7 +5,8 @@ import pytest
 import depkit
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.inputs.penn_escapes import PennEscapes
-from depkit.parsers.inputs.vocabulary import SPECIAL, Table, Vocabulary
+from depkit.parsers.inputs.tables import SPECIAL, Table
+from depkit.parsers.inputs.vocabulary import Vocabulary
 
 PLAIN = ["(", ")", '"', "/", "a"]
 PENN = ["-LRB-", "-RRB-", "``", "''", "1\\/2", "a"]
@@ -13,7 +14,7 @@ PENN = ["-LRB-", "-RRB-", "``", "''", "1\\/2", "a"]
 
 def make_vocabulary(words):
     characters = Table([*SPECIAL, *sorted(set("".join(words)))])
-    return Vocabulary(Table([*SPECIAL, *words]), characters, Table(SPECIAL), {})
+    return Vocabulary({"words": Table([*SPECIAL, *words]), "characters": characters}, {})
 
 
 @pytest.mark.parametrize(

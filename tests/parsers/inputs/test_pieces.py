@@ -9,8 +9,8 @@ import torch
 
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.context_vectors import LayerCache
 from depkit.parsers.inputs.hidden_layers import group_by_length, pool_pieces, run_by_length
-from depkit.parsers.inputs.layer import LayerCache
 from depkit.parsers.inputs.pieces import (
     Pieces,
     SegmentFormat,

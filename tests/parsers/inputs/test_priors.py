@@ -9,7 +9,7 @@ import pytest
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary, extract_readings
 from depkit.parsers.inputs import priors
 from depkit.parsers.inputs.priors import Priors, encode_priors
-from depkit.parsers.inputs.vocabulary import Table
+from depkit.parsers.inputs.tables import Table
 
 COLUMNS = ["upos", "xpos", "feats"]
 
@@ -128,7 +128,9 @@ def test_the_counts_for_a_training_word_are_those_of_the_other_folds(tiny, colum
     forms = ["", "\n", *dict.fromkeys(form for form, _, _ in words), "not counted"]
     form = np.array([0, 1, *(forms.index(form) for form, _, _ in words), len(forms) - 1])
     gold = {
-        name: [-100, -100, *(columns[name].indices[value_of(word, name)] for word in words), -100]
+        name: np.array(
+            [-100, -100, *(columns[name].indices[value_of(word, name)] for word in words), -100]
+        )
         for name in COLUMNS
     }
     rows, tables = encode_priors(table, forms, form, gold)

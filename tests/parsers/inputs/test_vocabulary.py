@@ -4,7 +4,9 @@ import pytest
 
 import depkit
 from depkit.parsers.config import Inputs
-from depkit.parsers.inputs.vocabulary import build_vocabulary, treebank_name
+from depkit.parsers.inputs.affixes import character_classes, lower_cases
+from depkit.parsers.inputs.treebank import treebank_name
+from depkit.parsers.inputs.vocabulary import build_vocabulary
 from tests.parsers.small_parsers import tree
 
 
@@ -34,10 +36,10 @@ def test_characters_have_a_class_and_a_lower_case():
     sentences = [tree("Aa Bß 9語 -", [0, 1, 1, 1], "X X X X", "root x x x")]
     vocabulary = build_vocabulary(sentences, Inputs(char=4), [], None)
     symbols = vocabulary.characters.symbols
-    classes = dict(zip(symbols, vocabulary.character_classes(), strict=True))
+    classes = dict(zip(symbols, character_classes(vocabulary.characters), strict=True))
     expected = {"A": 2, "a": 1, "B": 2, "ß": 1, "9": 4, "語": 3, "-": 0, "<pad>": 0, "<root>": 0}
     assert expected.items() <= classes.items()
-    cases = [symbols[i] for i in vocabulary.character_cases()]
+    cases = [symbols[i] for i in lower_cases(vocabulary.characters)]
     lower = dict(zip(symbols, cases, strict=True))
     assert lower["A"] == lower["a"] == "a"
     assert lower["B"] == "B"  # there is no b in the vocabulary

@@ -1,0 +1,146 @@
+"""The contract of an input of the network.
+
+To add an input, write a file with a subclass of `Part`, and add the class to `parts.PARTS`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.config import Inputs
+from depkit.parsers.inputs.tables import Learned
+
+if TYPE_CHECKING:
+    from depkit.parsers.inputs.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class SelectedRows:
+    """Selected rows of an array, in any order. A row is read only when it is indexed."""
+
+    array: np.ndarray
+    rows: np.ndarray
+
+    def __getitem__(self, index: np.ndarray | slice) -> np.ndarray:
+        return self.array[self.rows[index]]
+
+
+Rows = np.ndarray | SelectedRows
+# Makes arrays of a batch from the starts and sizes of its sentences, and their padded length
+MakeArrays = Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Sentences that are encoded.
+
+    An array of words has `total` entries: one for padding, then for each sentence one for w0, the
+    artificial root, and one for each word.
+    """
+
+    sentences: Sequence[Sentence]
+    forms: Sequence[str]  # the distinct forms; the first two stand for padding and w0
+    form: np.ndarray  # [total], index into `forms`
+    targets: dict[str, np.ndarray] = field(default_factory=dict)  # [total] each; {} in parsing
+    context: Rows | None = None  # contextual vectors, [total, layers, width]
+    transformer: Any = None  # what reads the sentences if there are no contextual vectors
+
+    def per_word(
+        self, values: Callable[[Sentence], Iterable[int]], padding: int, root: int
+    ) -> np.ndarray:
+        """Return the values of the words of each sentence, [total] int64."""
+        entries = [padding]
+        for sentence in self.sentences:
+            entries += [root, *values(sentence)]
+        return np.array(entries, dtype=np.int64)
+
+    def per_form(self, value: Callable[[str], int], padding: int, root: int) -> np.ndarray:
+        """Return values that depend on the form of a word alone, [total] int64."""
+        return np.array([padding, root, *map(value, self.forms[2:])], dtype=np.int64)[self.form]
+
+
+@dataclass(frozen=True)
+class Part:
+    """An input of the network: a part of the vector of a word.
+
+    Parts of one group are concatenated; dropout drops the vector of a group as a whole.
+    """
+
+    name: ClassVar[str]  # of its module in the input layer
+    group: ClassVar[str]
+    reads_forms: ClassVar[bool] = False  # whether its vectors depend on the form of a word alone
+    is_combined: ClassVar[bool] = True  # if not, it is neither dropped nor summed with others
+    weight: ClassVar[float] = 1.0  # in the rescaling when parts are dropped
+    table: ClassVar[str] = ""  # the name of its table in the vocabulary
+    first_symbols: ClassVar[list[str]] = []  # those that this table begins with
+    reads_dictionary: ClassVar[bool] = False  # whether it needs the tags in the lemma dictionary
+
+    inputs: Inputs  # the settings, of which a part reads its own
+
+    @property
+    def size(self) -> int:
+        """The size of its vector; 0 if it is not used."""
+        raise NotImplementedError
+
+    @property
+    def is_used(self) -> bool:
+        """Whether it is used; its size may be unknown yet."""
+        return bool(self.size)
+
+    @property
+    def is_added(self) -> bool:
+        """Whether it is added to the vector of its group, and not concatenated with it."""
+        return False
+
+    @property
+    def vector_dropout(self) -> float:
+        """The dropout of the vector of its group, with one mask for a whole sentence."""
+        return 0.0
+
+    def learned(self) -> Learned | None:
+        """Return how its table is learned, maybe also if the part is not used."""
+        return None
+
+    def check(self, sentence: Sentence) -> None:
+        """Raise FormatError if a sentence lacks what the part reads."""
+
+    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+        """Return arrays of words, [total, ...], by name."""
+        return {}
+
+    def encode_forms(self, forms: Sequence[str], vocabulary: "Vocabulary") -> dict[str, np.ndarray]:
+        """Return arrays of forms, [forms, ...], besides their characters (if `reads_forms`)."""
+        return {}
+
+    def further(self, text: Text) -> MakeArrays | None:
+        """Return a function that makes arrays of a batch with other rows than words or forms."""
+        return None
+
+    def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
+        """Make its module, with initial weights."""
+        raise NotImplementedError
+
+    def vectors(self, module: Any, batch: Any) -> Any:
+        """Compute the vectors of a batch, [batch, length, size]."""
+        raise NotImplementedError
+
+    def form_vectors(self, module: Any, arrays: Any, groups: Sequence[tuple[int, int]]) -> Any:
+        """Compute the vectors of forms from their arrays, [forms, size], if the part reads forms.
+
+        groups: (end, width) of groups of rows, as `nn.CharLSTM` takes them.
+        """
+        raise NotImplementedError
+
+    def embeddings(self, module: Any) -> dict[str, Any]:
+        """Return the embeddings whose rows are learned, by the array with the indices of rows."""
+        return {}
+
+    def start_epoch(self, module: Any, words: dict[str, Rows]) -> None:
+        """Prepare for an epoch of training on words with these arrays."""
+
+    def describe(self) -> str:
+        """Say what the part is, for model cards and `depkit info`."""
+        return self.name

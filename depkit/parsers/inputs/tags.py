@@ -1,0 +1,77 @@
+"""The input of tags that a sentence already has."""
+
+from typing import TYPE_CHECKING, Any
+
+from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
+from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, Learned
+
+if TYPE_CHECKING:
+    from depkit.parsers.inputs.vocabulary import Vocabulary
+
+
+class Tags(Part):
+    """Embeddings of the tags in a column of the input."""
+
+    name = "tag"
+    group = "tag"
+    table = "tags"
+    first_symbols = SPECIAL
+
+    @property
+    def size(self) -> int:
+        return self.inputs.tag
+
+    @property
+    def vector_dropout(self) -> float:
+        return self.inputs.tag_dropout
+
+    def learned(self) -> Learned | None:
+        return Learned(self.table, self.read, SPECIAL) if self.size else None
+
+    def read(self, sentence: Sentence) -> list[str]:
+        """Return the tags of a sentence.
+
+        "ppos" stands for the predicted tags of CoNLL-09; in other formats, all its values are `_`.
+        """
+        column = self.inputs.tag_column
+        if column != "ppos":
+            return getattr(sentence, column)
+        if not sentence.format.has_argument_columns or sentence.problem:
+            return ["_"] * len(sentence)
+        index = sentence.format.index("pxpos")
+        return [sentence.lines[row].split("\t", index + 1)[index] for row in sentence.rows]
+
+    def check(self, sentence: Sentence) -> None:
+        column = self.inputs.tag_column
+        if set(self.read(sentence)) == {"_"}:
+            needs_conll09 = column == "ppos"
+            advice = (
+                "give a CoNLL-09 file with this column" if needs_conll09 else "tag the file first"
+            )
+            raise FormatError(
+                *sentence.location(),
+                f"the sentence has no {column.upper()}, but the parser reads it; {advice}, or train"
+                " a parser with another inputs.tag_column or with inputs.tag=0",
+            )
+
+    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+        get = vocabulary.tables[self.table].get
+        return {"tag": text.per_word(lambda sentence: map(get, self.read(sentence)), PAD, ROOT)}
+
+    def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
+        from torch import nn
+
+        module = nn.Embedding(len(vocabulary.tables[self.table]), self.size, padding_idx=PAD)
+        module.weight.data[UNKNOWN].zero_()  # This row is never trained.
+        return module
+
+    def vectors(self, module: Any, batch: Any) -> Any:
+        return module(batch["tag"])
+
+    def embeddings(self, module: Any) -> dict[str, Any]:
+        return {"tag": module}
+
+    def describe(self) -> str:
+        return f"tags ({self.inputs.tag_column})"

@@ -1,0 +1,60 @@
+"""The input of the treebank that a sentence is from (Stymne et al. 2018)."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.parsers.inputs.tables import Learned
+
+if TYPE_CHECKING:
+    from depkit.parsers.inputs.vocabulary import Vocabulary
+
+
+class Treebank(Part):
+    """Embeddings of treebanks. A sentence of an unknown one is read as one of the largest."""
+
+    name = "treebank"
+    group = "treebank"
+    table = "treebanks"  # their names, the largest first
+    is_combined = False
+
+    @property
+    def size(self) -> int:
+        return self.inputs.treebank
+
+    def learned(self) -> Learned | None:
+        return Learned(self.table, lambda s: [treebank_name(s)]) if self.size else None
+
+    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+        indices = vocabulary.tables[self.table].indices
+
+        entries = [0]
+        for sentence in text.sentences:
+            name = self.inputs.treebank_name or treebank_name(sentence)
+            entries += [indices.get(name, 0)] * (1 + len(sentence))
+        return {"treebank": np.array(entries, dtype=np.int64)}
+
+    def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
+        from torch import nn
+
+        return nn.Embedding(len(vocabulary.tables[self.table]), self.size)
+
+    def vectors(self, module: Any, batch: Any) -> Any:
+        return module(batch["treebank"])
+
+
+def treebank_name(sentence: Sentence) -> str:
+    """Return the name of the treebank of a sentence, from its file; "" if there is no file.
+
+    The names of en_ewt-ud-train.conllu and en_ewt-ud-dev.conllu are both en_ewt; the name of
+    ewt/train.conllu is ewt.
+    """
+    path = Path(sentence.file)
+    stem = re.sub(r"(\.conll\w*)?(\.(gz|xz))?$", "", path.name)
+    if stem in ("train", "dev", "test"):
+        return path.parent.name or stem
+    return re.sub(r"([-_]ud)?[-_](train|dev|test)$", "", stem)
