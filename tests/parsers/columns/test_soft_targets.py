@@ -128,7 +128,7 @@ def certain_rows(data, names):
 def network_and_data(tiny):
     parser = make_random_parser(tiny, 3)
     examples = get_family(parser.config).examples
-    return parser.network.eval(), examples(tiny, parser.vocabulary, parser.config, parser.device)
+    return parser.network.eval(), examples(tiny, parser.vocabulary, parser.config)
 
 
 def target_names(data):
