@@ -46,7 +46,7 @@ def make_network(kind, sentences, transformer=None, **scorer):
     for module in network.modules():
         if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None:
             module.weight.data[module.padding_idx] = 0
-    arguments = (sentences, vocabulary, config, CPU, None, network.transformer)
+    arguments = (sentences, vocabulary, config, None, network.transformer)
     return network, family.examples(*arguments)
 
 
