@@ -132,7 +132,7 @@ def accuracy_intervals(
     def statistic(sums: np.ndarray) -> np.ndarray:
         return reliability_scores(_append_sum(reliability.unflatten(sums)))[..., 1]
 
-    return bootstrap_interval(reliability.counts[system], statistic, resamples, seed)
+    return bootstrap_interval(reliability.counts[system], statistic, trials=resamples, seed=seed)
 
 
 def calibration_rows(

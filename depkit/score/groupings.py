@@ -229,7 +229,7 @@ def group_words(
     grouping = get_grouping(name)
     # The files whose trees determine the bins.
     files = (comparison.gold, *comparison.systems) if grouping.groups_arcs else (comparison.gold,)
-    gold, *systems = group_items(name, grouping, comparison, files, scored, bins)
+    gold, *systems = group_items(name, grouping, comparison, files, scored=scored, bins=bins)
     if not grouping.groups_arcs:
         systems = [gold] * len(comparison.systems)
     return gold, systems
@@ -240,6 +240,7 @@ def group_items(
     grouping: Grouping,
     comparison: Any,
     files: Sequence[Any],
+    *,
     scored: np.ndarray | None = None,
     bins: str | None = None,
 ) -> list[Groups]:

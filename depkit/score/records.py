@@ -49,4 +49,4 @@ def evaluation_records(
             name: {"difference": result.difference, "p": result.p, "p_adjusted": result.adjusted}
             for name, result in differences.items()
         }
-    return records, describe_test(test, TRIALS, seed, len(evaluations) - 1)
+    return records, describe_test(test, trials=TRIALS, seed=seed, comparisons=len(evaluations) - 1)

@@ -180,7 +180,9 @@ def bootstrap(
         return scores.reshape(*totals.shape[:-1], -1)
 
     parts = [
-        bootstrap_interval(analysis.count_by_sentence(system, bins), statistic, resamples, seed)
+        bootstrap_interval(
+            analysis.count_by_sentence(system, bins), statistic, trials=resamples, seed=seed
+        )
         for bins in _split_bins(analysis)
     ]
     undefined = np.isnan(precision_recall_f1(analysis.totals[system, analysis.bins]))
@@ -200,7 +202,7 @@ def _test_bins(analysis: Analysis, options: Options) -> dict[tuple[int, int], fl
         for system in range(1, len(analysis.systems)):
             values = p_values(
                 baseline, analysis.count_by_sentence(system, bins), statistic,
-                options.test or "ar", options.trials, options.seed,
+                options.test or "ar", trials=options.trials, seed=options.seed,
             )  # fmt: skip
             p |= {(system, b): float(value) for b, value in zip(bins, values, strict=True)}
     return p

@@ -52,6 +52,7 @@ def bootstrap_totals(counts: np.ndarray, trials: int, seed: int = DEFAULT_SEED) 
 def bootstrap_interval(
     counts: np.ndarray,
     statistic: Statistic,
+    *,
     trials: int = RESAMPLES,
     seed: int = DEFAULT_SEED,
     level: float = 95,
@@ -80,7 +81,9 @@ def intervals(
     """Return both ends of the bootstrap interval of each defined metric, in percent."""
     names = list(evaluation.scores)
     statistic = _metrics_statistic(evaluation, names)
-    low, high = bootstrap_interval(evaluation.counts, statistic, trials, seed, level).tolist()
+    low, high = bootstrap_interval(
+        evaluation.counts, statistic, trials=trials, seed=seed, level=level
+    ).tolist()
     return {name: (low[i], high[i]) for i, name in enumerate(names)}
 
 
@@ -89,6 +92,7 @@ def p_values(
     second: np.ndarray,
     statistic: Statistic,
     test: str = "ar",
+    *,
     trials: int = TRIALS,
     seed: int = DEFAULT_SEED,
 ) -> np.ndarray:
@@ -195,7 +199,7 @@ def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, s
 
 
 def describe_test(
-    test: str, trials: int, seed: int, comparisons: int, family: str = "per metric"
+    test: str, *, trials: int, seed: int, comparisons: int, family: str = "per metric"
 ) -> str:
     """Describe a test in the words of a paper, as a note below a table.
 

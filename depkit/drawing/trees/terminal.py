@@ -25,6 +25,7 @@ MIN_WIDTH = 40  # columns; with fewer columns, all letters of labels might be cl
 def show(
     sentences: PathLike | Sentence | Iterable[Sentence],
     diff: PathLike | Sentence | Iterable[Sentence] | None = None,
+    *,
     style: Style = "arcs",
     width: int | None = None,
     encoding: str = "utf-8",
