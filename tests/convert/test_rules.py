@@ -196,10 +196,14 @@ CONSTRUCTIONS = """\
   What/0:root about/1:prep Rome/2:pobj
 (SQ (VBZ Is) (NP (PRP it)) (ADJP (JJ true)) (SBAR (IN that) (S (NP (PRP he)) (VP (VBD left)))))
   Is/3:cop it/3:nsubj true/0:root that/6:mark he/6:nsubj left/3:ccomp
+(S (VBZ Is) (NP (DT that)) (JJ odd))
+  Is/3:cop that/3:nsubj odd/0:root
+(S (NP (PRP It)) (VP (VBZ is) (RB not) (JJ cheap) (PP (IN in) (NP (NNP Rome)))))
+  It/4:nsubj is/4:cop not/4:neg cheap/0:root in/4:prep Rome/5:pobj
 (S (NP (PRP You)) (VP (VBD saw) (WHNP (WP who))))
   You/2:nsubj saw/0:root who/2:dobj
-(SBAR (WHNP (WDT which)) (S (S (NP (PRP I)) (VP (VBD sold))) (CC and) (S (NP (PRP you)) (VP (VBD bought)))))
-  which/3:dobj I/3:nsubj sold/0:root and/3:cc you/6:nsubj bought/3:conj
+(SBAR (WHNP (WP who)) (S (S (NP (PRP I)) (VP (VBP see))) (CC and) (S (NP (PRP we)) (VP (VBP hit)))))
+  who/3:dobj I/3:nsubj see/0:root and/3:cc we/6:nsubj hit/3:conj
 """
 LINES = CONSTRUCTIONS.splitlines()
 

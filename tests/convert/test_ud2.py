@@ -81,6 +81,8 @@ CONSTRUCTIONS = """\
   one/0:root who/5:nsubj I/4:nsubj say/1:acl:relcl fit/4:ccomp
 (S (NP (SBAR (WHNP (WP Whoever)) (S (VP (VBZ wins))))) (VP (VBZ gets) (NP (DT a) (NN hat))))
   Whoever/3:nsubj wins/1:acl:relcl gets/0:root a/5:det hat/3:obj
+(NP (CD one) (SBAR (WHNP (WDT that)) (S (VP (VBZ wants) (S (VP (TO to) (VP (VB go))))))))
+  one/0:root that/3:nsubj wants/1:acl:relcl to/5:mark go/3:xcomp
 (S (NP (PRP I)) (VP (VBP know) (SBAR (WHNP (WP what)) (S (NP (PRP I)) (VP (VBD said))))))
   I/2:nsubj know/0:root what/5:obj I/5:nsubj said/2:ccomp
 (S (NP (EX There)) (VP (MD will) (VP (VB have) (VP (VBN been) (NP (NN rain))))))
