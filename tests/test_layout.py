@@ -17,6 +17,13 @@ LAYERS = (
 WITH_TORCH = {*LAYERS[: LAYERS.index("parsers") + 1], "nn"}
 # Methods of the first module import the second one when they are called; this cycle is allowed.
 ALLOWED_CYCLES = {("depkit.corpus.sentence", "depkit.corpus.token_list")}
+# What remains to be done: these may become fewer, and no function may be added.
+LONG_FUNCTIONS = {
+    "convert_command", "distill", "ensemble_command", "parse_command", "read_text",
+    "suspects_command", "tag_command", "train",
+}  # fmt: skip
+MORE_THAN_8_POSITIONAL = 9
+MORE_THAN_4_POSITIONAL = 99
 
 
 def read_modules() -> dict[str, str]:
@@ -155,3 +162,28 @@ def test_no_test_imports_from_another_test() -> None:
         if name.startswith("tests.") and ".test_" in name
     ]
     assert importers == []
+
+
+def read_functions() -> Iterator[tuple[str, int, int]]:
+    """Yield the name, the number of lines and the number of positional arguments of functions.
+
+    Numba has no keyword-only arguments, and the command line calls commands by keywords; the
+    positional arguments of both are not counted.
+    """
+    for module, source in read_modules().items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+                is_method = names[:1] in (["self"], ["cls"])
+                is_compiled = "compiled" in map(ast.unparse, node.decorator_list)
+                is_counted = not is_compiled and not node.name.endswith("_command")
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                yield f"{module}.{node.name}", lines, (len(names) - is_method) * is_counted
+
+
+def test_functions_are_short_and_have_few_positional_arguments() -> None:
+    functions = list(read_functions())
+    long = {name.split(".")[-1] for name, lines, _ in functions if lines > 100}
+    assert long <= LONG_FUNCTIONS
+    assert sum(positional > 8 for *_, positional in functions) <= MORE_THAN_8_POSITIONAL
+    assert sum(positional > 4 for *_, positional in functions) <= MORE_THAN_4_POSITIONAL

@@ -7,11 +7,11 @@ from typing import Any
 
 from depkit.cli.comparison_tables import shorten_system_names
 from depkit.cli.output import print_output
-from depkit.cli.tables import Table, best_systems, render_table
+from depkit.cli.tables import Table, make_table, render_table, significance_cells
 from depkit.score.analysis import Analysis
 from depkit.score.report import Options, total_rows
 from depkit.score.significance import describe_test
-from depkit.score.table import csv_table, flatten_record, format_p_value, format_percent
+from depkit.score.table import csv_table, flatten_record, format_percent
 
 Record = dict[str, Any]
 RecordsAndTables = tuple[list[Record], list[Table]]  # the records of tables, for JSON and CSV
@@ -39,7 +39,6 @@ def bins_table(analysis: Analysis, records: list[Record], settings: Options) -> 
     """Return a table of bins; it has a single score if the bins are of words, not of arcs."""
     records = records + total_rows(analysis)
     display_names = shorten_system_names(records)
-    several = len(display_names) > 1
     equal_counts = all(row["correct_gold"] == row["correct_predicted"] for row in records)
     correct = {"correct": "correct_gold"}
     if not equal_counts:
@@ -52,28 +51,24 @@ def bins_table(analysis: Analysis, records: list[Record], settings: Options) -> 
         scores |= {"95% from": "f1_low", "to": "f1_high"}
     if settings.error_reduction:
         scores["RER"] = "error_reduction"
-    header = ["bin", *(["system"] if several else []), *counts, *scores]
-    header += ["difference", "p", "p (Holm)"] if settings.test else []
-    body = []
+    table = []
     for record in records:
-        row = [record["bin"], *([display_names[record["system"]]] if several else [])]
-        row += [str(record[name]) for name in counts.values()]
-        row += [format_percent(record.get(name)) for name in scores.values()]
-        if settings.test:
-            difference = record.get("difference")
-            row.append("-" if difference is None else f"{difference:+.2f}")
-            row += [format_p_value(record.get(name)) for name in ("p", "p_adjusted")]
-        body.append(row)
+        row = {"bin": record["bin"], "system": display_names[record["system"]]}
+        row |= {title: str(record[name]) for title, name in counts.items()}
+        row |= {title: format_percent(record.get(name)) for title, name in scores.items()}
+        table.append(row | (significance_cells(record) if settings.test else {}))
     note = ""
     if settings.test:
         num_tests = sum(row.get("p") is not None for row in records)
         note = describe_test(
-            settings.test, settings.trials, settings.seed, num_tests, "in this table"
+            settings.test,
+            trials=settings.trials,
+            seed=settings.seed,
+            comparisons=num_tests,
+            family="in this table",
         )
     title = f"{analysis.view.metric} by {' × '.join(analysis.view.by)}"
-    title = title if several else f"{title}: {next(iter(display_names.values()))}"
-    best = best_systems(header, body, ("precision", "recall", "F1", "accuracy"))
-    return Table(title, header, body, note, best)
+    return make_table(title, table, ("precision", "recall", "F1", "accuracy"), note)
 
 
 def list_table(title: str, columns: Sequence[str], records: list[Record]) -> Table:

@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Any
 
-from depkit.cli.tables import Table, best_cells, best_systems
+from depkit.cli.tables import Table, best_cells, make_table
 from depkit.score.table import format_percent, short_names
 
 Record = dict[str, Any]
@@ -12,31 +12,23 @@ Record = dict[str, Any]
 def calibration_table(records: list[Record]) -> Table:
     """Return the table of `calibration_rows`; only its last rows, for all bins, have an ECE."""
     display_names = shorten_system_names(records)
-    several, confidence = len(display_names) > 1, "accuracy_low" in records[0]
-    columns = ["bin", *(["system"] if several else []), "words", "confidence", "accuracy"]
-    columns += ["95% from", "to"] if confidence else []
-    body = []
+    table = []
     for record in records:
-        row = [record["bin"], *([display_names[record["system"]]] if several else [])]
-        row += [
-            str(record["words"]),
-            format_percent(record["confidence"]),
-            format_percent(record["accuracy"]),
-        ]
-        if confidence:
-            row += [format_percent(record["accuracy_low"]), format_percent(record["accuracy_high"])]
-        row += [
-            f"{record['gap']:+.2f}",
-            format_percent(record["ece"]),
-            format_percent(record["mce"]),
-        ]
-        body.append([*row, format_percent(record["brier"], 4)])
+        row = {
+            "bin": record["bin"],
+            "system": display_names[record["system"]],
+            "words": str(record["words"]),
+            "confidence": format_percent(record["confidence"]),
+            "accuracy": format_percent(record["accuracy"]),
+        }
+        if "accuracy_low" in record:
+            row["95% from"] = format_percent(record["accuracy_low"])
+            row["to"] = format_percent(record["accuracy_high"])
+        row["gap"] = f"{record['gap']:+.2f}"
+        row |= {name: format_percent(record[name.lower()]) for name in ("ECE", "MCE")}
+        table.append(row | {"Brier": format_percent(record["brier"], 4)})
     title = f"calibration of {records[0]['metric']}"
-    title = title if several else f"{title}: {next(iter(display_names.values()))}"
-    columns += ["gap", "ECE", "MCE", "Brier"]
-    return Table(
-        title, columns, body, best=best_systems(columns, body, ("ECE", "MCE", "Brier"), min)
-    )
+    return make_table(title, table, ("ECE", "MCE", "Brier"), best=min)
 
 
 def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:

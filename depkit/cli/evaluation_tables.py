@@ -1,21 +1,20 @@
 """The tables of `depkit eval`, in all formats."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from depkit.cli.tables import Table, best_systems, render_table
+from depkit.cli.tables import Table, best_systems, make_table, render_table, significance_cells
 from depkit.score.evaluation import Metric
 from depkit.score.table import (
     csv_table,
     flatten_record,
-    format_p_value,
     format_percent,
     short_names,
 )
 
 Record = dict[str, Any]
-_SCORES = ("precision", "recall", "F1")
+_SCORES, _KEYS = ("precision", "recall", "F1"), ("precision", "recall", "f1")
 
 
 def render_records(
@@ -37,20 +36,22 @@ def render_records(
     ]
     names = _metrics_in_table(records, metrics)
     notes = "\n".join(filter(None, [note, records[0]["signature"]]))
-    shows_precision = isinstance(records[0][names[0]], dict)
-    has_details = shows_precision or "confidence" in records[0] or note
-    columns, rows = (_rows_per_metric if has_details else _rows_per_system)(records, names)
-    best = {
-        (i, j)
-        for i, j in best_systems(columns, rows, {"score", *_SCORES, *names})
-        if not any(metrics[x].lower_is_better for x in {rows[i][0], columns[j]} & {*metrics})
-    }
-    main = render_table(Table("", columns, rows, notes, best), layout)
+    if isinstance(records[0][names[0]], dict) or "confidence" in records[0] or note:
+        main = make_table("", _rows_per_metric(records, names), {"score", *_SCORES}, notes)
+    else:
+        rows = [
+            [record["system"], *_percents(record, names), str(record["scored"])]
+            for record in records
+        ]
+        columns = ["system", *names, "scored"]
+        main = Table("", columns, rows, notes, best_systems(columns, rows, names))
+    falling = {name for name, metric in metrics.items() if metric.lower_is_better}
+    main.best = [(i, j) for i, j in main.best if not {main.rows[i][0], main.columns[j]} & falling]
+    text = render_table(main, layout)
     if "relations" not in records[0]:
-        return main
-    columns, rows = _rows_per_relation(records)
-    relations = Table("", columns, rows, best=best_systems(columns, rows, _SCORES))
-    return f"{render_table(relations, layout)}\n\n{main}"
+        return text
+    relations = make_table("", _rows_per_relation(records), _SCORES)
+    return f"{render_table(relations, layout)}\n\n{text}"
 
 
 def _metrics_in_table(records: list[Record], metrics: Mapping[str, Metric]) -> list[str]:
@@ -64,55 +65,37 @@ def _metrics_in_table(records: list[Record], metrics: Mapping[str, Metric]) -> l
     return names
 
 
-def _rows_per_system(records: list[Record], names: list[str]) -> tuple[list[str], list[list[str]]]:
-    """Return columns and rows of a table with one row per system."""
-    rows = [
-        [record["system"], *(format_percent(record[name]) for name in names), str(record["scored"])]
-        for record in records
-    ]
-    return ["system", *names, "scored"], rows
+def _percents(scores: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    return [format_percent(scores[name]) for name in names]
 
 
-def _rows_per_metric(records: list[Record], names: list[str]) -> tuple[list[str], list[list[str]]]:
-    """Return columns and rows of a table with one row per metric and system."""
-    several = len(records) > 1
+def _rows_per_metric(records: list[Record], names: list[str]) -> list[dict[str, str]]:
+    """Return the rows of a table with one row per metric and system."""
     rows = []
     for name in names:
         for record in records:
-            value = record[name]
-            row = [name, *([record["system"]] if several else [])]
+            row, value = {"metric": name, "system": record["system"]}, record[name]
             if isinstance(value, dict):
-                row += [format_percent(value[key]) for key in ("precision", "recall", "f1")]
+                row |= zip(_SCORES, _percents(value, _KEYS), strict=True)
             else:
-                row.append(format_percent(value))
+                row["score"] = format_percent(value)
             if "confidence" in record:
                 interval = record["confidence"].get(name, {})
-                row += [format_percent(interval.get(end)) for end in ("low", "high")]
+                row["95% from"] = format_percent(interval.get("low"))
+                row["to"] = format_percent(interval.get("high"))
             if "test" in records[-1]:
-                result = record.get("test", {}).get(name, {})
-                difference = result.get("difference")
-                row.append("-" if difference is None else f"{difference:+.2f}")
-                row += [format_p_value(result.get(key)) for key in ("p", "p_adjusted")]
+                row |= significance_cells(record.get("test", {}).get(name, {}))
             rows.append(row)
-    header = ["metric", *(["system"] if several else [])]
-    header += ["precision", "recall", "F1"] if isinstance(records[0][names[0]], dict) else ["score"]
-    header += ["95% from", "to"] if "confidence" in records[0] else []
-    header += ["difference", "p", "p (Holm)"] if "test" in records[-1] else []
-    return header, rows
+    return rows
 
 
-def _rows_per_relation(records: list[Record]) -> tuple[list[str], list[list[str]]]:
-    """Return columns and rows of a table with one row per relation and system."""
-    several = len(records) > 1
-    names = sorted({name for record in records for name in record["relations"]})
+def _rows_per_relation(records: list[Record]) -> list[dict[str, str]]:
+    """Return the rows of a table with one row per relation and system."""
     rows = []
-    for name in names:
+    for name in sorted({name for record in records for name in record["relations"]}):
         for record in records:
             if scores := record["relations"].get(name):
-                row = [name, *([record["system"]] if several else [])]
-                row += [str(scores[key]) for key in ("gold", "predicted", "correct")]
-                rows.append(
-                    row + [format_percent(scores[key]) for key in ("precision", "recall", "f1")]
-                )
-    header = ["relation", *(["system"] if several else []), "gold", "predicted", "correct"]
-    return [*header, "precision", "recall", "F1"], rows
+                row = {"relation": name, "system": record["system"]}
+                row |= {key: str(scores[key]) for key in ("gold", "predicted", "correct")}
+                rows.append(row | dict(zip(_SCORES, _percents(scores, _KEYS), strict=True)))
+    return rows

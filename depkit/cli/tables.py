@@ -1,6 +1,6 @@
 """Printing tables: with rich on a terminal, with `score.table` elsewhere."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from textwrap import wrap
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from depkit.cli.output import is_terminal
 from depkit.files.terminal import escape_controls
-from depkit.score.table import TABLES, name_columns
+from depkit.score.table import TABLES, format_p_value, name_columns
 
 Cell = tuple[int, int]  # row and column
 GAP = 2  # spaces between columns
@@ -33,10 +33,8 @@ def best_cells(
 ) -> set[Cell]:
     """Return the cells with the best number of their group, except groups of equal numbers.
 
-    Args:
-        rows: The rows of a table. Cells that contain "-" are ignored.
-        compared: The groups of cells whose numbers are compared.
-        best: `max`, or `min` for scores of which lower values are better.
+    compared: the groups of cells; those that contain "-" are ignored. best: `max`, or `min` for
+    scores of which lower values are better.
     """
     result: set[Cell] = set()
     for cells in compared:
@@ -56,13 +54,8 @@ def best_systems(
     """Return the cells of the best system in each column of scores.
 
     Two rows are compared if they are equal in all columns before the column "system", for example
-    the rows of two systems for the same bin.
-
-    Args:
-        columns: The header of the table.
-        rows: The rows of the table.
-        scores: The names of the columns whose best cells are returned.
-        best: `max`, or `min` for scores of which lower values are better.
+    the rows of two systems for the same bin. scores: the names of the columns whose best cells are
+    returned; best: as for `best_cells`.
     """
     if "system" not in columns:
         return set()
@@ -74,6 +67,39 @@ def best_systems(
     return best_cells(
         rows, ([(i, j) for i in group] for group in groups.values() for j in score_columns), best
     )
+
+
+def make_table(
+    title: str,
+    rows: Sequence[Mapping[str, str]],
+    scores: Collection[str],
+    note: str = "",
+    *,
+    best: Callable[[Iterable[float]], float] = max,
+) -> Table:
+    """Return a table of rows of cells by column, in which the best systems are highlighted.
+
+    If all rows are of one system, the title names it instead of a column.
+
+    scores, best: as for `best_systems`.
+    """
+    names = {row["system"] for row in rows}
+    if len(names) == 1:
+        title = f"{title}: {names.pop()}" if title else ""
+        rows = [{name: row[name] for name in row if name != "system"} for row in rows]
+    columns = list(rows[0])
+    body = [list(row.values()) for row in rows]
+    return Table(title, columns, body, note, best_systems(columns, body, scores, best))
+
+
+def significance_cells(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return the cells of a difference and its p values; missing ones are "-"."""
+    difference = result.get("difference")
+    return {
+        "difference": "-" if difference is None else f"{difference:+.2f}",
+        "p": format_p_value(result.get("p")),
+        "p (Holm)": format_p_value(result.get("p_adjusted")),
+    }
 
 
 def render_table(table: Table, layout: str = "text") -> str:
@@ -154,12 +180,8 @@ def _split_columns(
 ) -> list[list[int]]:
     """Return the columns of each part of a table that is too wide for the terminal.
 
-    Every part begins with the leftmost columns if they contain names.
-
-    Args:
-        widths: The width of each column.
-        is_name: For each column, whether it contains names.
-        terminal: The width of the terminal.
+    Every part begins with the leftmost columns if they contain names. widths: of each column;
+    is_name: for each column, whether it contains names; terminal: its width.
     """
     leading = list(takewhile(is_name.__getitem__, range(len(is_name))))
     parts = [leading]

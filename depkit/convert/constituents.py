@@ -3,8 +3,8 @@
 from depkit.convert.lexicon import closed_class
 from depkit.corpus.tree import Tree
 
-# The function tags that matter: times and adverbial phrases.
-FUNCTION_TAGS = {"TMP": "T", "ADV": "A"}
+# The function tags that matter: times, adverbial phrases and vocatives.
+FUNCTION_TAGS = {"TMP": "T", "ADV": "A", "VOC": "V"}
 PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
 NEVER_CONJUNCT = PUNCTUATION | {"POS"}  # these are neither heads nor conjuncts
 # The rules look at this many siblings or children at most, so that the time does not grow with the

@@ -30,10 +30,12 @@ def _inner_clause(verb_phrase: Node) -> Node | None:
 def _innermost(node: Node) -> tuple[Node | None, Node | None]:
     """Return the innermost clause after a question word, and the verb phrase of this clause.
 
-    Both are None if the clause after the question word contains no other clause.
+    Both are None if the clause after the question word has no subject or contains no other clause.
     """
-    clause = _child(node.parent, *_CLAUSES) if node.parent else None
     found: tuple[Node | None, Node | None] = None, None
+    clause = _child(node.parent, *_CLAUSES) if node.parent else None
+    if clause is None or not _child(clause, "NP"):
+        return found  # The question word itself is the subject.
     is_inner = False
     while clause is not None:
         verb_phrase = _child(clause, "VP")

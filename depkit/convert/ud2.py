@@ -84,7 +84,7 @@ def _check_relation(
     relation, head = relations[index], heads[index] - 1
     base = base_relation(relation)
     required, other = _REQUIRED_UPOS.get(base, (set(), ""))
-    if required and upos[index] not in required:
+    if required and upos[index] not in required and "fixed" not in children[index]:
         return other
     if relation != "root" and (relation == "punct") != (upos[index] == "PUNCT"):
         return "punct" if upos[index] == "PUNCT" else "dep"

@@ -28,12 +28,13 @@ import io
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 
 from depkit.corpus.formats import CONLLU
+from depkit.corpus.parquet_pages import check_metadata, check_row_group
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.reader import parse_block
 from depkit.corpus.sentence import Sentence, as_iterable
@@ -44,6 +45,7 @@ from depkit.files.storage import file_size
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, Schema
+    from pyarrow.parquet import ParquetFile
 
 # The first bytes of every Parquet file: the magic number PAR1 and the first byte of a header. A
 # text can also begin with PAR1, but not with this control character after it.
@@ -57,8 +59,8 @@ _BATCH_SENTENCES = 2000
 _BATCH_CHARACTERS = 1 << 22
 BLOCK_ROWS = 500  # rows of a block of a file, about 12,000 words; see `blocks`
 _COPY = 1 << 20  # bytes copied at a time
+_MAX_REPETITION = 1000  # how many times as large as its file the text of all rows can be
 _MAX_PACKING = 100  # how many times as large as its archive a Parquet file can be
-_MEMORY = 64  # The values of a batch that is read take at most this multiple of `max_sentence`.
 
 
 def to_batches(sentences: Sentence | Iterable[Sentence]) -> "Iterator[RecordBatch]":
@@ -108,10 +110,16 @@ def from_batches(
 
 
 def _parse_batches(
-    batches: "Iterable[RecordBatch]", file: str, strict: bool, first: int = 0, line: int = 1
+    batches: "Iterable[RecordBatch]",
+    file: str,
+    strict: bool,
+    first: int = 0,
+    line: int = 1,
+    limit: int | None = None,
 ) -> Iterator[Sentence]:
-    """Yield what `from_batches` yields; first, line: as for `read_parquet`."""
-    for row, block in enumerate(_convert_batches(batches, file, first + 1), start=first + 1):
+    """Yield what `from_batches` yields; first, line: as for `read_parquet`; limit: of all bytes."""
+    blocks = _convert_batches(batches, file, first + 1, limit)
+    for row, block in enumerate(blocks, start=first + 1):
         sentence = _parse_row(block, file, row, line, strict)
         sentence.block = (row - 1) // BLOCK_ROWS
         yield sentence
@@ -122,19 +130,29 @@ def _count_lines(block: list[str]) -> int:
     return len(block) - (block[0] == BOM)
 
 
-def _convert_batches(batches: "Iterable[RecordBatch]", file: str, row: int) -> Iterator[list[str]]:
-    """Yield the lines of each row in CoNLL-U; row: the number of the first row."""
+def _convert_batches(
+    batches: "Iterable[RecordBatch]", file: str, row: int, limit: int | None = None
+) -> Iterator[list[str]]:
+    """Yield the lines of each row in CoNLL-U.
+
+    row: the number of the first row; limit: the most bytes that all rows may have.
+    """
     import_pyarrow()
+    size = 0
     for batch in batches:
         _check_types(batch.schema, file)
         with _arrow_errors(file, f"row {row} or a row after it is damaged"):
             batch.validate(full=True)
-        _check_sizes(batch, file, row)
-        blocks = _make_blocks(batch, file, row)
-        if "original" in batch.schema.names and batch["original"].null_count < len(batch):
-            _restore_originals(blocks, batch["original"].to_pylist(), file, row)
-        yield from blocks
-        row += len(batch)
+        for part, part_size in _divide(batch, file, row):
+            size += part_size
+            if limit and size > limit:
+                message = f"the rows up to here have more than {limit:,} bytes, {_MAX_REPETITION}"
+                _raise_row_error(file, row, f"{message} times the size of the file")
+            blocks = _make_blocks(part, file, row)
+            if "original" in part.schema.names and part["original"].null_count < len(part):
+                _restore_originals(blocks, part["original"].to_pylist(), file, row)
+            yield from blocks
+            row += len(part)
 
 
 def write_parquet(sentences: Sentence | Iterable[Sentence], binary: BinaryIO) -> int:
@@ -163,7 +181,7 @@ def find_block_lines(binary: BinaryIO, file: str) -> list[int]:
     """
     lines = [1]
     line = 1
-    blocks = _convert_batches(_read_batches(binary, file), file, 1)
+    blocks = _convert_batches(_read_batches(binary, file), file, 1, _limit_rows(binary))
     for row, block in enumerate(blocks):
         if row and not row % BLOCK_ROWS:
             lines.append(line)
@@ -203,7 +221,12 @@ def read_parquet(
             _copy_limited(binary, copy, file)
             binary = copy
         batches = _read_batches(binary, file, first, stop)
-        yield from _parse_batches(batches, file, strict, first, line)
+        yield from _parse_batches(batches, file, strict, first, line, _limit_rows(binary))
+
+
+def _limit_rows(binary: BinaryIO) -> int:
+    """Return the most bytes of text of a file, in which a text that is repeated is stored once."""
+    return _MAX_REPETITION * (binary.seek(0, 2) + (max_sentence() >> 6))
 
 
 def _copy_limited(binary: BinaryIO, copy: BinaryIO, file: str) -> None:
@@ -482,6 +505,8 @@ def _check_types(schema: "Schema", file: str) -> None:
     from pyarrow import types
 
     def is_text(type: Any) -> bool:
+        if types.is_dictionary(type):
+            type = type.value_type
         return types.is_string(type) or types.is_large_string(type) or types.is_null(type)
 
     def is_list(type: Any) -> bool:
@@ -511,74 +536,142 @@ def _check_types(schema: "Schema", file: str) -> None:
             raise FormatError(file, 0, "", f"the column {name} is {found} instead of {expected}")
 
 
-def _check_sizes(batch: "RecordBatch", file: str, row: int) -> None:
-    """Raise FormatError if a row exceeds the limit of a sentence."""
+def _divide(batch: "RecordBatch", file: str, row: int) -> "Iterator[tuple[RecordBatch, int]]":
+    """Divide a batch into batches that have at most the size of a sentence, and their sizes.
+
+    row: the number of the first row. Raises FormatError if a row exceeds the limit of a sentence.
+    """
     limit = max_sentence()
-    if batch.nbytes > limit:
-        for index in range(len(batch)):
-            if batch.slice(index, 1).nbytes > limit:
-                _raise_row_error(file, row + index, too_large(file, 0, "sentence").message)
+    sizes = np.zeros(len(batch), np.int64)
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        sizes += _measure(values, 1 if name in _LISTS[1:] else OBJECT)
+    if sizes.max(initial=0) > limit:
+        message = too_large(file, 0, "sentence").message
+        _raise_row_error(file, row + int(np.argmax(sizes > limit)), message)
+    ends = sizes.cumsum()
+    start = 0
+    while start < len(batch):
+        end = int(np.searchsorted(ends, ends[start] - sizes[start] + limit, side="right"))
+        yield batch[start:end], int(sizes[start:end].sum())
+        start = end
+
+
+def _measure(values: "Array", entry: int) -> np.ndarray:
+    """Return the number of bytes of each value as text; each entry of a list has `entry` more."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        lengths = np.append(_measure(values.dictionary, entry), 0)
+        return lengths[pc.fill_null(values.indices, len(lengths) - 1).to_numpy()]
+    if pa.types.is_struct(kind):
+        return np.sum([_measure(field, entry) for field in values.flatten()], axis=0)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        ends = np.append(0, (_measure(values.flatten(), entry) + entry).cumsum())
+        counts = pc.fill_null(values.value_lengths(), 0).to_numpy().cumsum()
+        return np.diff(ends[counts], prepend=0)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pc.fill_null(pc.binary_length(values), 0).to_numpy()
+    return np.zeros(len(values), np.int64)
 
 
 def _read_batches(
     binary: BinaryIO, file: str, first: int = 0, stop: int | None = None
 ) -> "Iterator[RecordBatch]":
-    """Yield batches of the known columns, with fewer rows in a batch if the rows can be large.
+    """Yield batches of the known columns, in which a text that is repeated is stored once.
 
     first, stop: As for `read_parquet`.
     """
-    from pyarrow.parquet import ParquetFile
-
+    check_metadata(binary, file)
     with _arrow_errors(file, "the file is not a Parquet file, or it is damaged"):
-        parquet = ParquetFile(
-            binary, buffer_size=1 << 16, pre_buffer=False, page_checksum_verification=True
-        )
+        parquet = _open(binary)
         metadata = parquet.metadata
-        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
-        size = max([group.total_byte_size for group in groups], default=0)
         schema = parquet.schema_arrow
         _check_types(schema, file)
         names = [name for name in _make_schema().names if name not in _PROBABILITIES]
         names = [name for name in names if name in schema.names]
-        for group in groups:
-            _check_row_group(group, names, file)
-    # With dictionary encoding, each row can be as large as its whole row group.
-    rows = _MEMORY * max_sentence() // max(size, 1)
+        leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
+        texts = {leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"}
+        paths = [leaf.path for leaf in leaves]
+        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    if len(set(paths)) < len(paths):
+        raise FormatError(file, 0, "", "two columns have the same name")
+    if sum(group.num_rows for group in groups) != metadata.num_rows:
+        raise FormatError(file, 0, "", "the row groups have more or fewer rows than the file")
     stop = metadata.num_rows if stop is None else stop
-    # limits: the first row of each row group, and the row after its last one; indices: the row
-    # groups that contain rows to read
-    limits = list(pairwise(accumulate((group.num_rows for group in groups), initial=0)))
-    indices = [index for index, (start, end) in enumerate(limits) if start < stop and end > first]
-    batches = parquet.iter_batches(
-        max(1, min(rows, _BATCH_SENTENCES)), indices, names, use_threads=False
+    end = offset = 0
+    for index, group in enumerate(groups):
+        start, end = end, end + group.num_rows
+        if start >= stop or end <= first:
+            continue
+        if group.num_columns != metadata.num_columns or group.num_rows < 0:
+            raise FormatError(file, 0, "", "a row group has too few or too many columns or rows")
+        with _arrow_errors(file, f"row {start + 1} or a row after it cannot be read"):
+            columns = {
+                path: group.column(number)
+                for number, path in enumerate(paths)
+                if path.partition(".")[0] in names
+            }
+            size, offset, indices = check_row_group(columns, group.num_rows, binary, file, offset)
+            indices = {path: counts for path, counts in indices.items() if path in texts}
+            repetitive = _find_repetitive(binary, metadata, index, indices)
+            parquet = _open(binary, metadata=metadata, read_dictionary=repetitive)
+            rows = 1 + max_sentence() * group.num_rows // max(size, 1)
+            batches = parquet.iter_batches(
+                min(rows, _BATCH_SENTENCES), [index], names, use_threads=False
+            )
+        row = start
+        while True:
+            with _arrow_errors(file, f"row {row + 1} or a row after it cannot be read"):
+                batch = next(batches, None)
+            if batch is None:
+                break
+            begin, row = row, row + len(batch)
+            if begin < stop and row > first:
+                yield batch[max(0, first - begin) : stop - begin]
+        if row != end:
+            message = f"the file has {row} rows instead of {end}; it is damaged"
+            raise FormatError(file, 0, "", message)
+
+
+def _open(binary: BinaryIO, **options: Any) -> "ParquetFile":
+    from pyarrow.parquet import ParquetFile
+
+    return ParquetFile(
+        binary, buffer_size=1 << 16, pre_buffer=False, page_checksum_verification=True, **options
     )
-    row = limits[indices[0]][0] if indices else 0
-    while True:
-        with _arrow_errors(file, f"row {row + 1} or a row after it cannot be read"):
-            batch = next(batches, None)
-        if batch is None:
-            break
-        start, row = row, row + len(batch)
-        if start < stop and row > first:
-            yield batch[max(0, first - start) : stop - start]
-    if indices and row != limits[indices[-1]][1]:
-        expected = limits[indices[-1]][1]
-        message = f"the file has {row} rows instead of {expected}; it is damaged"
-        raise FormatError(file, 0, "", message)
 
 
-def _check_row_group(group: Any, names: Sequence[str], file: str) -> None:
-    """Raise FormatError if the mean size of the rows of a row group exceeds the limit twice.
+def _find_repetitive(
+    binary: BinaryIO, metadata: Any, group: int, indices: dict[str, tuple[int, bool]]
+) -> list[str]:
+    """Return the columns of a row group that must be read with a dictionary of their texts.
 
-    Below that, reading finds the row that exceeds it.
+    Otherwise, small indices become many copies of a large text. But where a column also has texts
+    without indices, pyarrow's dictionary grows with each of them.
+
+    metadata, group, indices: see `check_row_group`.
     """
-    limit = 2 * max_sentence() * max(group.num_rows, 1)
-    for index in range(group.num_columns):
-        column = group.column(index)
-        if column.path_in_schema.partition(".")[0] in names and (
-            column.total_uncompressed_size > limit or column.num_values * OBJECT > limit
-        ):
-            raise too_large(file, 0, "sentence")
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    repetitive = []
+    copies = 4 * max_sentence()  # bytes of all copies
+    for path, (count, is_complete) in indices.items():
+        size = 0
+        if not is_complete:
+            parquet = _open(binary, metadata=metadata, read_dictionary=[path])
+            values = next(parquet.iter_batches(1, [group], [path], use_threads=False)).column(0)
+            while not pa.types.is_dictionary(values.type):
+                is_struct = pa.types.is_struct(values.type)
+                values = values.field(0) if is_struct else values.flatten()
+            size = count * (pc.max(pc.binary_length(values.dictionary)).as_py() or 0)
+        if is_complete or size > copies:
+            repetitive.append(path)
+        else:
+            copies -= size
+    return repetitive
 
 
 @contextmanager
@@ -590,7 +683,7 @@ def _arrow_errors(file: str, message: str) -> Iterator[None]:
         yield
     except FormatError:
         raise
-    except (ArrowException, OSError, ValueError, OverflowError) as error:
+    except (ArrowException, OSError, ValueError, OverflowError, StopIteration) as error:
         if isinstance(error, OSError) and error.errno:
             raise
         reason = " ".join(str(error).split())[:200]

@@ -63,25 +63,20 @@ def plot(
     measure: str | None = None,
     seed: int = DEFAULT_SEED,
 ) -> None:
-    """Draw all analyses into one file, with 95% bootstrap intervals.
+    """Draw all analyses into one file, a panel each, with 95% bootstrap intervals.
 
     A numeric grouping becomes a panel of curves above the sizes of the bins, by default of recall
     (the share of each bin's gold words that are correct, as in Figure 4 of Li et al. 2019). Any
     other grouping becomes bars of F1 or, if there are several systems, of the differences from the
     first system. Statistics of confidences become a reliability diagram (Guo et al. 2017, Figure
     1): accuracy over mean confidence, with the diagonal on which they are equal. The same input
-    always gives the same bytes.
+    always gives the same bytes. The file is replaced only when the chart is complete.
 
-    Args:
-        analyses: The statistics to draw, in one panel each.
-        path: The file to write, which ends in .svg, .png or .pdf. It is replaced only when the
-            chart is complete.
-        measure: One of MEASURES, by default recall for curves and F1 for bars.
-        seed: The seed of the bootstrap.
+    path: ends in .svg, .png or .pdf; measure: one of MEASURES, by default recall for curves and F1
+    for bars; seed: of the bootstrap.
 
-    Raises:
-        ValueError: For another suffix or measure, or if matplotlib is not installed.
-        OSError: If the file cannot be written.
+    Raises ValueError for another suffix or measure, or if matplotlib is not installed, and OSError
+    if the file cannot be written.
     """
     suffix = check_plot_path(path)
     matplotlib = import_matplotlib()
@@ -108,7 +103,7 @@ def _choices(analysis: Analysis | Reliability) -> tuple[tuple[str, str], ...]:
 
 
 def check_plot_path(path: str) -> str:
-    """Return the suffix; raise ArgumentError if it is not in FORMATS or matplotlib is missing."""
+    """Return the suffix; raise ArgumentError if it is unknown or matplotlib is missing."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in FORMATS:
         message = f"`plot` draws {', '.join(FORMATS)}, not {suffix or 'no suffix'}: {path}"
@@ -292,6 +287,5 @@ def _line_style(system: int) -> dict[str, Any]:
 
 
 def _fill_style(system: int, strength: float) -> dict[str, Any]:
-    """Return the style of a system's bars and bands."""
     colour, _, _, hatch = SYSTEM_STYLES[system % len(SYSTEM_STYLES)]
     return {"facecolor": (colour, strength), "edgecolor": (colour, 0.7), "hatch": hatch}

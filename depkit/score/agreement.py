@@ -20,23 +20,17 @@ def agreement_rows(
 ) -> list[dict[str, Any]]:
     """Compare every ordered pair of systems in every bin that has scored words.
 
-    Args:
-        data: The gold words and at least two systems.
-        metric: "UAS" compares heads, "LAS" compares heads and relations.
-        groups: The bins of the gold words; None for a single bin of all words.
-        by: The name of the grouping, which is copied into the rows.
+    metric: "UAS" compares heads, "LAS" heads and relations; groups: the bins of the gold words,
+    None for a single bin; by: the name of the grouping, which is copied into the rows.
 
-    Returns:
-        A dict for each bin and pair of systems, bin by bin. It describes the bin: the number of
-        scored `words`, and the percentages of words that at least one system has correct (`oracle`)
-        and that all systems have correct (`all_right`). It describes the pair: how many words
-        `system` has correct (`correct`, in percent `score`), for how many `system` and `other` have
-        the same prediction (`agreed`, in percent `agreement`), how many both have wrong
-        (`common_errors`), and the percentage of the errors of `system` that `other` has correct
-        (`complementarity`, None if `system` makes no errors).
-
-    Raises:
-        ValueError: `metric` is not one of METRICS, or there are fewer than two systems.
+    Returns a dict for each bin and pair of systems, bin by bin. It describes the bin: the number of
+    scored `words`, and the percentages of words that at least one system has correct (`oracle`) and
+    that all systems have correct (`all_right`). It describes the pair: how many words `system` has
+    correct (`correct`, in percent `score`), for how many `system` and `other` have the same
+    prediction (`agreed`, in percent `agreement`), how many both have wrong (`common_errors`), and
+    the percentage of the errors of `system` that `other` has correct (`complementarity`, None if
+    `system` makes no errors). Raises ValueError if `metric` is not one of METRICS, or there are
+    fewer than two systems.
     """
     if metric not in METRICS:
         raise ValueError(f"agreement is measured for {' or '.join(METRICS)}, not for {metric}")

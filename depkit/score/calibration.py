@@ -60,15 +60,11 @@ class Reliability:
 def measure_calibration(data: Data, metric: str = "LAS", bins: int = BINS) -> Reliability:
     """Sort the scored words of each system into bins by confidence.
 
-    Args:
-        data: The words of all files, read with probabilities.
-        metric: For "UAS" the confidence of a word is the probability of its arc, for "LAS" the
-            product of the probabilities of arc and label.
-        bins: The number of bins.
+    For "UAS" the confidence of a word is the probability of its arc, for "LAS" the product of the
+    probabilities of arc and label.
 
-    Raises:
-        ValueError: `metric` is not one of CALIBRATED_METRICS, `bins` is less than 1, or the data
-            were read without probabilities.
+    Raises ValueError if `metric` is not one of CALIBRATED_METRICS, `bins` is less than 1, or the
+    data were read without probabilities.
     """
     if metric not in CALIBRATED_METRICS:
         raise ValueError(
@@ -127,19 +123,16 @@ def calibration_errors(totals: np.ndarray) -> np.ndarray:
 def accuracy_intervals(
     reliability: Reliability, system: int, resamples: int = RESAMPLES, seed: int = DEFAULT_SEED
 ) -> np.ndarray:
-    """Compute 95% bootstrap intervals of accuracy in each bin and over all bins.
+    """Compute 95% bootstrap intervals of accuracy in each bin and over all bins: [2, bin + 1].
 
     There are no intervals of ECE, because ECE grows with noise: the ECE of a resample tends to be
-    larger than that of the file.
-
-    Returns [2, bin + 1], lower and upper ends in percent; the last column is of all bins together.
-    `system` is an index; `resamples` and `seed` are the number and the seed of the samples.
+    larger than that of the file. system: an index.
     """
 
     def statistic(sums: np.ndarray) -> np.ndarray:
         return reliability_scores(_append_sum(reliability.unflatten(sums)))[..., 1]
 
-    return bootstrap_interval(reliability.counts[system], statistic, resamples, seed)
+    return bootstrap_interval(reliability.counts[system], statistic, trials=resamples, seed=seed)
 
 
 def calibration_rows(
@@ -147,14 +140,9 @@ def calibration_rows(
 ) -> list[dict[str, Any]]:
     """Return the scores of every system in every bin with words, and those of all bins together.
 
-    Args:
-        reliability: The counts of all systems.
-        confidence: Whether to add 95% bootstrap intervals of accuracy.
-        seed: The seed of the bootstrap.
-
-    Returns:
-        A dict for each system and bin, bin by bin; the last bin is "all". Scores are in percent or
-        percentage points, except the Brier score. `ece` and `mce` are None in single bins.
+    A dict for each system and bin, bin by bin; the last bin is "all". Scores are in percent or
+    percentage points, except the Brier score. `ece` and `mce` are None in single bins. confidence:
+    whether to add 95% bootstrap intervals of accuracy.
     """
     names = reliability.names
     totals = _append_sum(reliability.totals)

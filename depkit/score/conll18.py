@@ -75,14 +75,8 @@ def evaluate_aligned(
 ) -> list[Evaluation]:
     """Score systems whose tokens and sentences may differ from those of the gold file.
 
-    Args:
-        gold: A path or sentences.
-        preds: For each system, a path or sentences with the same characters as the gold file;
-            white space may differ.
-        subtypes: "drop" cuts relations at their first `:`, as the script does; "keep" compares
-            whole relations.
-        encoding: The encoding of the files.
-        predicted: As for `evaluators.evaluate`.
+    preds: for each system, a path or sentences with the same characters as the gold file; white
+    space may differ. subtypes: "drop" cuts relations at their first `:`, as the script does.
 
     Raises:
         FormatError: The characters differ, a gold word has no head, or there is no gold sentence.

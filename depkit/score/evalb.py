@@ -66,10 +66,8 @@ T = TypeVar("T")
 class TreeEvaluation(Evaluation):
     """The scores of one system's constituency trees.
 
-    Attributes:
-        parameters: The parameters of EVALB.
-        problems: What EVALB prints about each sentence that is not scored because of its words, by
-            the number of the sentence from 1.
+    parameters: those of EVALB; problems: what EVALB prints about each sentence that is not scored
+    because of its words, by the number of the sentence from 1.
     """
 
     sizes: tuple[str, ...] = ("sentences", "words", "scored", "errors", "skipped")
@@ -85,11 +83,7 @@ def evaluate_trees(
 ) -> list[TreeEvaluation]:
     """Score the constituency trees of several systems against gold trees.
 
-    Args:
-        gold: A path, or a tree for each sentence.
-        preds: For each system, a path or trees.
-        parameters: What is deleted and what counts as the same; see `get_parameters`.
-        encoding: The encoding of the files.
+    gold: a path, or a tree for each sentence; preds: for each system, a path or trees.
 
     Raises:
         FormatError: A file is malformed, the numbers of sentences differ, or no sentence of a
@@ -103,15 +97,9 @@ def evaluate_trees(
 def make_evaluations(
     names: Sequence[str], results: Iterable[Sequence["Result"]], parameters: Parameters
 ) -> list[TreeEvaluation]:
-    """Add up the results of all sentences.
+    """Add up the results of all sentences; results: for each sentence, those of all systems.
 
-    Args:
-        names: The names of the systems.
-        results: For each sentence, the results of all systems.
-        parameters: The parameters of the comparison.
-
-    Raises:
-        FormatError: No sentence of a system can be scored.
+    Raises FormatError if no sentence of a system can be scored.
     """
     rows: list[list[list[int]]] = [[] for _ in names]
     problems: list[dict[int, str]] = [{} for _ in names]
@@ -150,11 +138,10 @@ class TreeSentence(NamedTuple):
 class Result(NamedTuple):
     """The comparison of a sentence of one system with the gold sentence.
 
-    All attributes but `counts` and `problem` are empty for error and skipped sentences.
+    All attributes but `counts` (as in COUNTS) and `problem` (what EVALB prints about an error, or
+    "") are empty for error and skipped sentences.
 
     Attributes:
-        counts: As in COUNTS.
-        problem: What EVALB prints about an error, or "".
         gold, predicted: The scored brackets in the order in which they open, with positions among
             the scored words.
         partners: For each gold bracket, the index of the predicted one that matches it, or -1.
@@ -180,10 +167,7 @@ def compare_trees(
     parameters: Parameters,
     encoding: str = "utf-8",
 ) -> Iterator[tuple[TreeSentence, list[Result]]]:
-    """Yield each gold sentence with the results of all systems.
-
-    The arguments are those of `evaluate_trees`; raises the same exceptions.
-    """
+    """Yield each gold sentence with the results of all systems, as `evaluate_trees` reads them."""
     names = [source_name(source) for source in (gold, *preds)]
     streams = [_read_sentences(gold, encoding)]
     streams += [
@@ -297,7 +281,6 @@ def _make_sentence(trees: list[Tree]) -> TreeSentence:
 
 
 def _score_sentence(gold: TreeSentence, predicted: TreeSentence, parameters: Parameters) -> Result:
-    """Compare a sentence of a system with the gold sentence."""
     length = sum(tag not in parameters.uncounted for tag in gold.tags)
     copies = [
         [int(tag not in parameters.deleted_words) for tag in sentence.tags]
@@ -350,13 +333,8 @@ def _restore_quotes(
     """Keep quotation marks that are deleted in one sentence, but are other words in the other one.
 
     This is `fix_quote` of EVALB, step by step. In a rare case, with two quotation marks next to
-    each other, it keeps the same one twice.
-
-    Args:
-        gold: The gold sentence.
-        predicted: The predicted sentence.
-        copies: For both sentences, how often each word is kept, 0 or 1 at first; changed.
-        parameters: The tags of quotation marks, and of deleted words.
+    each other, it keeps the same one twice. copies: for both sentences, how often each word is
+    kept, 0 or 1 at first; changed.
     """
     # For each quotation mark, its word and the number of kept words before it.
     marks = []
@@ -449,12 +427,8 @@ def _different_sizes(
 ) -> FormatError:
     """Return the error for two files with different numbers of trees.
 
-    Args:
-        gold: The name of the gold file.
-        name: The name of the predicted file.
-        number: The number of the first tree that only one of the files has.
-        sentence: That tree if the predicted file has it, else None.
-        last: The last tree of the predicted file before it, if there is one.
+    number: that of the first tree that only one of the files has; sentence: this tree if the
+    predicted file has it; last: the last tree of the predicted file before it.
     """
     advice = (
         "there must be a predicted tree for each gold tree; where there is no parse, write (()), or"

@@ -125,10 +125,8 @@ BUILT_IN = {
 def get_parameters(name: str) -> Parameters:
     """Return the built-in parameters with this name, or those of a parameter file.
 
-    Raises:
-        ValueError: There are no such built-in parameters, and no such file.
-        FormatError: The file is not a parameter file; the error names the line.
-        OSError: The file cannot be read.
+    Raises ValueError if there are neither, FormatError if the file is not a parameter file, and
+    OSError if it cannot be read.
     """
     if name.lower() in BUILT_IN and not os.path.isfile(name):
         return BUILT_IN[name.lower()]

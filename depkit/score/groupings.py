@@ -38,9 +38,7 @@ class Grouping:
     all files and the words of a file or, for constituents, those of `constituents`.
 
     Attributes:
-        description: A short description for the help text.
-        compute_values: Computes a number for each word, [word] int64; `bins.ROOT` and `bins.NONE`
-            mean that a word has no number.
+        compute_values: Computes a number for each word, [word] int64, `bins.ROOT` or `bins.NONE`.
         bins: The default bins of the numbers.
         compute_groups: Computes the groups of a grouping by a label.
         groups_arcs: If true, the arcs of each tree determine the bins of that tree's words. If
@@ -121,10 +119,7 @@ def _projectivity(comparison: Comparison, words: Words) -> Groups:
 def _column(
     column: str, shorten: Callable[[str], str] = str
 ) -> Callable[[Comparison, Words], Groups]:
-    """Return a function that groups words by the values of a column, which `shorten` may map.
-
-    `Words.codes` has an integer for each word, an index into the list of the column's values.
-    """
+    """Return a function that groups words by the values of a column, which `shorten` may map."""
 
     def compute_groups(comparison: Comparison, words: Words) -> Groups:
         label_by_code = [shorten(value) for value in comparison.values[column]]
@@ -224,24 +219,17 @@ def group_words(
 ) -> tuple[Groups, list[Groups]]:
     """Group the gold words and each system's words by the same labels.
 
-    Args:
-        name: The name of a grouping.
-        comparison: The words of all files.
-        scored: [word] bool, the words that are not left out as punctuation. Only they count when
-            bins are ordered by size.
-        bins: Bins as in `parse_bins`, or "each" for a separate bin for each number that occurs. By
-            default, the bins of the grouping.
+    scored: [word] bool, the words that are not left out as punctuation. Only they count when bins
+    are ordered by size. bins: as in `parse_bins`, or "each" for a separate bin for each number that
+    occurs; by default, the bins of the grouping.
 
-    Returns:
-        The groups of the gold words, and the groups of each system's words.
-
-    Raises:
-        ValueError: The grouping does not exist, or the bins are invalid or do not fit it.
+    Returns the groups of the gold words, and those of each system's words. Raises ValueError if the
+    grouping does not exist, or the bins are invalid or do not fit it.
     """
     grouping = get_grouping(name)
     # The files whose trees determine the bins.
     files = (comparison.gold, *comparison.systems) if grouping.groups_arcs else (comparison.gold,)
-    gold, *systems = group_items(name, grouping, comparison, files, scored, bins)
+    gold, *systems = group_items(name, grouping, comparison, files, scored=scored, bins=bins)
     if not grouping.groups_arcs:
         systems = [gold] * len(comparison.systems)
     return gold, systems
@@ -252,22 +240,15 @@ def group_items(
     grouping: Grouping,
     comparison: Any,
     files: Sequence[Any],
+    *,
     scored: np.ndarray | None = None,
     bins: str | None = None,
 ) -> list[Groups]:
     """Group the words or constituents of files by the same labels.
 
-    Args:
-        name: The name of the grouping.
-        grouping: The grouping.
-        comparison: What all files have in common, the first argument of the grouping's function.
-        files: The files, the second argument of this function. The first file determines the order
-            of bins that are ordered by size.
-        scored: [item of the first file] bool, the items that count for this order; None for all.
-        bins: As for `group_words`.
-
-    Returns:
-        The groups of each file. Raises ValueError for invalid bins.
+    comparison, files: the first argument of the grouping's function, and the second one for each
+    file. The first file determines the order of bins that are ordered by size; scored: [item of the
+    first file] bool, the items that count for this order, None for all; bins: as for `group_words`.
     """
     if grouping.compute_values:
         values = [grouping.compute_values(comparison, file) for file in files]

@@ -38,22 +38,13 @@ CONFUSIONS = {
 
 
 def confusion_rows(data: Data, kind: str, top: int | None = None) -> list[dict[str, Any]]:
-    """List the confusions of each system, the most frequent first.
+    """List the confusions of each system, the most frequent first; top: how many, None for all.
 
     A wrong head that has the same tag as the correct one is a confusion of the tag with itself.
+    `share` is the percentage of the scored words with the gold value that have the predicted value.
 
-    Args:
-        data: The gold words and the systems' words.
-        kind: One of CONFUSIONS.
-        top: How many confusions of each system to list; None for all.
-
-    Returns:
-        A dict for each system and confusion. `share` is the percentage of the scored words with
-        the gold value that have the predicted value.
-
-    Raises:
-        ValueError: `kind` is not one of CONFUSIONS.
-        FormatError: The gold file has nothing but `_` in the column.
+    Raises ValueError if `kind` is not one of CONFUSIONS, and FormatError if the gold file has
+    nothing but `_` in the column.
     """
     if kind not in CONFUSIONS:
         raise ValueError(f"there is no confusion of '{kind}'; choose from {', '.join(CONFUSIONS)}")
@@ -83,17 +74,10 @@ def confusion_rows(data: Data, kind: str, top: int | None = None) -> list[dict[s
 def worst_sentence_rows(data: Data, metric: str, top: int) -> list[dict[str, Any]]:
     """List the sentences in which each system makes most errors, starting with the worst.
 
-    Args:
-        data: The gold words, with their forms, and the systems' words.
-        metric: A metric of single words such as LAS; a word that is not correct is an error.
-        top: How many sentences of each system to list.
+    Of two sentences with the same number of errors, the one with fewer scored words comes first.
 
-    Returns:
-        A dict for each system and sentence; of two sentences with the same number of errors, the
-        one with fewer scored words comes first. `text` contains the words of the sentence.
-
-    Raises:
-        ValueError: The metric is not one of single words.
+    data: read with the column "form"; metric: one of single words, else ValueError is raised; top:
+    how many sentences of each system to list.
     """
     words = data.words
     if metric not in data.correct[0]:

@@ -20,10 +20,9 @@ class Panel:
     """The contents of the plot of one analysis.
 
     curves: whether to draw curves over the bins, otherwise bars from the highest to the lowest;
-    value_label, bin_label: the labels of the two axes; bins: the names of the bins; sizes: [bin],
-    the number of gold words; names: the names of all systems; values, low, high: [drawn system,
-    bin], points and the ends of their intervals. The drawn systems are all systems or, for
-    differences from the first system, all others.
+    sizes: [bin], the number of gold words; names: the names of all systems; values, low, high:
+    [drawn system, bin], points and the ends of their intervals. The drawn systems are all systems
+    or, for differences from the first system, all others.
     """
 
     curves: bool
@@ -76,13 +75,7 @@ def make_diagram(reliability: Reliability, seed: int = DEFAULT_SEED) -> Diagram:
 def make_panel(analysis: Analysis, measure: str | None = None, seed: int = DEFAULT_SEED) -> Panel:
     """Return the contents of the plot of an analysis.
 
-    Args:
-        analysis: The counts of all systems.
-        measure: One of MEASURES; None for recall in curves and F1 in bars.
-        seed: The seed of the bootstrap intervals.
-
-    Raises:
-        ValueError: The measure does not exist.
+    measure: one of MEASURES, else ValueError is raised; None for recall in curves and F1 in bars.
     """
     by = analysis.view.by
     groupings = analysis.view.groupings

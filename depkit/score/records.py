@@ -23,17 +23,11 @@ def evaluation_records(
     test: str | None = None,
     seed: int = DEFAULT_SEED,
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return what `depkit eval --json` prints, and a sentence about the test.
+    """Return a record for each system, as `depkit eval` prints in JSON, and a note on the test.
 
-    Args:
-        evaluations: The scores of each system; the first one is the baseline of the test.
-        relations: Whether to add the scores of each relation.
-        confidence: Whether to add 95% bootstrap intervals.
-        test: A test of each later system against the first, as in `compare_systems`, or None.
-        seed: The seed of intervals and test.
-
-    Returns:
-        A record for each system, and the description of the test, "" if there is none.
+    relations: whether to add the scores of each relation; confidence: whether to add 95% bootstrap
+    intervals; test: a test of each later system against the first, as in `compare_systems`; the
+    note is "" without one.
     """
     more_choices = choices(confidence, test, seed)
     records = []
@@ -55,4 +49,4 @@ def evaluation_records(
             name: {"difference": result.difference, "p": result.p, "p_adjusted": result.adjusted}
             for name, result in differences.items()
         }
-    return records, describe_test(test, TRIALS, seed, len(evaluations) - 1)
+    return records, describe_test(test, trials=TRIALS, seed=seed, comparisons=len(evaluations) - 1)

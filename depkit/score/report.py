@@ -24,10 +24,9 @@ from depkit.score.significance import (
 class Options:
     """What `rows` computes in addition to the scores of each bin.
 
-    confidence: whether to add bootstrap intervals of F1; test: a test of significance, "ar" or
-    "bootstrap", of each later system against the first; error_reduction: whether to add the
-    relative error reduction compared with the first system; seed: of intervals and tests;
-    resamples: the number of bootstrap samples; trials: the number of trials of a test.
+    confidence: bootstrap intervals of F1, with this number of `resamples`; test: "ar" or
+    "bootstrap", of each later system against the first, with this number of `trials`;
+    error_reduction: the relative error reduction compared with the first system.
     """
 
     confidence: bool = False
@@ -173,8 +172,7 @@ def bootstrap(
 ) -> np.ndarray:
     """Compute 95% bootstrap intervals of precision, recall and F1 in every non-empty bin.
 
-    Returns [2, bin, 3], lower and upper ends in percent; NaN where the score is undefined. `system`
-    is an index; `resamples` and `seed` are the number and the seed of the samples.
+    Returns [2, bin, 3], lower and upper ends in percent; NaN where the score is undefined.
     """
 
     def statistic(totals: np.ndarray) -> np.ndarray:
@@ -182,7 +180,9 @@ def bootstrap(
         return scores.reshape(*totals.shape[:-1], -1)
 
     parts = [
-        bootstrap_interval(analysis.count_by_sentence(system, bins), statistic, resamples, seed)
+        bootstrap_interval(
+            analysis.count_by_sentence(system, bins), statistic, trials=resamples, seed=seed
+        )
         for bins in _split_bins(analysis)
     ]
     undefined = np.isnan(precision_recall_f1(analysis.totals[system, analysis.bins]))
@@ -202,7 +202,7 @@ def _test_bins(analysis: Analysis, options: Options) -> dict[tuple[int, int], fl
         for system in range(1, len(analysis.systems)):
             values = p_values(
                 baseline, analysis.count_by_sentence(system, bins), statistic,
-                options.test or "ar", options.trials, options.seed,
+                options.test or "ar", trials=options.trials, seed=options.seed,
             )  # fmt: skip
             p |= {(system, b): float(value) for b, value in zip(bins, values, strict=True)}
     return p

@@ -30,9 +30,9 @@ DrawWeights = Callable[[np.random.PCG64, int, int], np.ndarray]
 
 
 class Difference(NamedTuple):
-    """The difference of a metric from the first system, in percentage points.
+    """The difference of a metric from the first system, in percentage points, and its p values.
 
-    p: the p value of the difference; adjusted: the p value adjusted by Holm's method.
+    adjusted: by Holm's method.
     """
 
     difference: float
@@ -41,18 +41,10 @@ class Difference(NamedTuple):
 
 
 def bootstrap_totals(counts: np.ndarray, trials: int, seed: int = DEFAULT_SEED) -> np.ndarray:
-    """Sum the counts of bootstrap samples of sentences.
+    """Sum the counts of bootstrap samples of sentences, each as large as the treebank.
 
-    Args:
-        counts: [sentence, count] int64.
-        trials: The number of samples, each of as many sentences, drawn with replacement.
-        seed: The seed of the samples.
-
-    Returns:
-        [trial, count] float64, exact integers.
-
-    Raises:
-        ValueError: There is no trial or no sentence.
+    counts: [sentence, count] int64. Returns [trial, count] float64, exact integers. Raises
+    ValueError if there is no trial or no sentence.
     """
     return _weighted_sums(counts, trials, seed, _draw_samples)
 
@@ -60,25 +52,19 @@ def bootstrap_totals(counts: np.ndarray, trials: int, seed: int = DEFAULT_SEED) 
 def bootstrap_interval(
     counts: np.ndarray,
     statistic: Statistic,
+    *,
     trials: int = RESAMPLES,
     seed: int = DEFAULT_SEED,
     level: float = 95,
 ) -> np.ndarray:
     """Compute the percentile bootstrap interval of each value of a statistic.
 
-    Args:
-        counts: [sentence, count] int64.
-        statistic: Maps summed counts [..., count] to values [..., value].
-        trials: The number of samples.
-        seed: The seed of the samples.
-        level: The confidence level in percent.
+    counts: [sentence, count] int64; statistic: maps summed counts [..., count] to values [...,
+    value]; level: the confidence level in percent.
 
-    Returns:
-        [2, value], lower and upper ends. Samples in which a value is NaN are ignored; the ends are
-        NaN if the value is NaN in all samples.
-
-    Raises:
-        ValueError: As `bootstrap_totals`, or the level is not between 0 and 100.
+    Returns [2, value], lower and upper ends. Samples in which a value is NaN are ignored; the ends
+    are NaN if the value is NaN in all samples. Raises ValueError as `bootstrap_totals`, and for a
+    level that is not between 0 and 100.
     """
     if not 0 < level < 100:
         raise ValueError(f"a confidence level must be between 0 and 100 percent, not {level}")
@@ -92,13 +78,12 @@ def bootstrap_interval(
 def intervals(
     evaluation: Evaluation, trials: int = RESAMPLES, seed: int = DEFAULT_SEED, level: float = 95
 ) -> dict[str, tuple[float, float]]:
-    """Return the lower and upper end of the bootstrap interval of each defined metric, in percent.
-
-    See `bootstrap_interval` for the arguments.
-    """
+    """Return both ends of the bootstrap interval of each defined metric, in percent."""
     names = list(evaluation.scores)
     statistic = _metrics_statistic(evaluation, names)
-    low, high = bootstrap_interval(evaluation.counts, statistic, trials, seed, level).tolist()
+    low, high = bootstrap_interval(
+        evaluation.counts, statistic, trials=trials, seed=seed, level=level
+    ).tolist()
     return {name: (low[i], high[i]) for i, name in enumerate(names)}
 
 
@@ -107,6 +92,7 @@ def p_values(
     second: np.ndarray,
     statistic: Statistic,
     test: str = "ar",
+    *,
     trials: int = TRIALS,
     seed: int = DEFAULT_SEED,
 ) -> np.ndarray:
@@ -119,18 +105,18 @@ def p_values(
 
     Args:
         first: [sentence, count] int64, the counts of one system.
-        second: [sentence, count] int64, the counts of the other system for the same sentences.
+        second: Those of the other system for the same sentences.
         statistic: Maps summed counts [..., count] to values [..., value].
-        test: "ar" (approximate randomisation) or "bootstrap".
+        test: "ar" or "bootstrap".
         trials: The number of trials.
-        seed: The seed of the trials.
+        seed: Their seed.
 
     Returns:
         [value], a p value for each value of the statistic.
 
     Raises:
-        ValueError: The test is unknown, the shapes of the counts differ, or
-            `bootstrap_totals` fails.
+        ValueError: The test is unknown, the shapes of the counts differ, or `bootstrap_totals`
+            fails.
     """
     return _p_values([first, second], statistic, test, trials, seed)[0]
 
@@ -170,19 +156,12 @@ def compare_systems(
 ) -> list[dict[str, Difference]]:
     """Test every later system against the first, in each metric that is defined for both.
 
-    Args:
-        evaluations: The evaluations of two systems or more on the same sentences.
-        test: One of TESTS. "mcnemar" tests the metrics of single words, and UEM, LEM and RA.
-        trials: The number of trials.
-        seed: The seed of the trials.
+    The test "mcnemar" is of the metrics of single words, and of UEM, LEM and RA. For each metric,
+    the p values of all systems are adjusted together.
 
-    Returns:
-        For each system after the first, a difference for each metric. For each metric, the p
-        values of all systems are adjusted together.
-
-    Raises:
-        ValueError: There are fewer than two systems, their sentences differ, the test is
-            "mcnemar" and texts were aligned, or `p_values` fails.
+    Returns a difference for each metric, for each system after the first. Raises ValueError if
+    there are fewer than two systems, their sentences differ, the test is "mcnemar" and texts were
+    aligned, or `p_values` fails.
     """
     if len(evaluations) < 2:
         raise ValueError("a test of significance needs two systems or more")
@@ -220,16 +199,11 @@ def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, s
 
 
 def describe_test(
-    test: str, trials: int, seed: int, comparisons: int, family: str = "per metric"
+    test: str, *, trials: int, seed: int, comparisons: int, family: str = "per metric"
 ) -> str:
     """Describe a test in the words of a paper, as a note below a table.
 
-    Args:
-        test: One of TESTS.
-        trials: The number of trials.
-        seed: The seed of the trials.
-        comparisons: How many p values were adjusted together.
-        family: What these p values have in common, for example "in this table".
+    comparisons: how many p values were adjusted together; family: what they have in common.
     """
     resampling = f"over sentences ({trials:,} trials, two-sided, seed {seed})"
     description = {

@@ -44,13 +44,10 @@ def make_system(
     encoding: str = "utf-8",
     predicted: bool = False,
 ) -> System:
-    """Make the source of a system's sentences.
+    """Make the source of a system's sentences, as `pairing.make_source` does.
 
-    Args:
-        sentences: As for `pairing.make_source`.
-        encoding: The encoding of a file.
-        predicted: Whether to score the automatic columns of CoNLL-09 (PHEAD, PDEPREL, PLEMMA, PPOS
-            and PFEAT) instead of the gold ones.
+    predicted: whether to score the automatic columns of CoNLL-09 (PHEAD, PDEPREL, PLEMMA, PPOS and
+    PFEAT) instead of the gold ones.
     """
     source = make_source(sentences, encoding)
     counts: Counter[str] = Counter()

@@ -25,10 +25,7 @@ _LATEX = str.maketrans(
 
 
 def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a plain-text table; numbers are aligned to the right.
-
-    title, note: lines above and below the table.
-    """
+    """Return a plain-text table; title, note: lines above and below it."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     is_name_column = name_columns(header, rows)
     lines = []
@@ -42,10 +39,7 @@ def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = ""
 
 
 def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a Markdown table with pipes; numbers are aligned to the right.
-
-    title: a bold line above the table; note: an indented block of code below it.
-    """
+    """Return a Markdown table with a bold title above it and the note as code below it."""
     alignments = [":--" if is_name else "--:" for is_name in name_columns(header, rows)]
     escaped = [[_escape_markdown(cell) for cell in row] for row in (header, *rows)]
     escaped.insert(1, alignments)
@@ -56,15 +50,11 @@ def markdown_table(header: Row, rows: Sequence[Row], note: str = "", title: str 
 
 
 def _escape_markdown(text: str) -> str:
-    """Escape what would be HTML, or end a cell of a table."""
     return _ENTITY.sub("&amp;", text).translate(_MARKDOWN)
 
 
 def latex_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
-    """Return a LaTeX tabular with the rules of booktabs; numbers are aligned to the right.
-
-    title, note: comments above the table, in this order.
-    """
+    """Return a LaTeX tabular with the rules of booktabs; title, note: comments above it."""
     body = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in (header, *rows)]
     alignments = "".join("l" if is_name else "r" for is_name in name_columns(header, rows))
     return "\n".join(

@@ -76,12 +76,9 @@ class Words:
 class WordsBuilder:
     """Collects the words of a file, sentence by sentence.
 
-    Args:
-        name: The name of the file.
-        columns: The columns to store.
-        codes: Codes for each column, which the files of a comparison share.
-        probabilities: Whether to read and store the probabilities of heads and labels as well; None
-            to do so if the first sentence has them.
+    columns: those to store; codes: for each column, shared by the files of a comparison;
+    probabilities: whether to store the probabilities of heads and labels as well; None to do so if
+    the first sentence has them.
     """
 
     def __init__(
@@ -193,19 +190,12 @@ def read_comparison(
 ) -> Comparison:
     """Read all files in parallel and collect their words; see `pairing.pair_sentences`.
 
-    Args:
-        gold: The gold standard.
-        systems: The systems' files, with the same words.
-        columns: The columns to store, from `COLUMNS`.
-        subtypes: "keep" or "drop", as in `column_codes`.
-        locations: Whether to store the file and line of every gold sentence.
-        probabilities: Whether to read and store the probabilities in the systems' files; None for
-            the files whose first sentence has them.
+    columns: those to store, from `COLUMNS`; subtypes: as in `column_codes`; locations: whether to
+    store the file and line of every gold sentence; probabilities: whether to store those of the
+    systems, None for the files whose first sentence has them.
 
-    Raises:
-        FormatError: The words differ, a gold word has no head, there is no sentence, or
-            `read_probabilities` fails.
-        ValueError: `subtypes` is neither "keep" nor "drop".
+    Raises FormatError if the words differ, a gold word has no head, there is no sentence, or
+    `read_probabilities` fails; ValueError for another value of `subtypes`.
     """
     codes = column_codes(subtypes)
     builders = [WordsBuilder(gold.name, columns, codes)]

@@ -125,17 +125,8 @@ def contract(
     """Contract a cycle into a new component, in place and in O(n len(cycle)).
 
     An arc into the cycle replaces the chosen arc of the component that it enters, so its new score
-    is the difference of the two scores.
-
-    Args:
-        cycle: The components on the cycle. The row of the first becomes the row of the new one.
-        number: The number of the new component.
-        best_score: [row, source] scores of the best arcs.
-        best_word: [row, source] words that the best arcs enter.
-        row_of: [component] rows.
-        parent: [component] the cycle it was contracted into.
-        source: [component] the node its chosen arc leaves.
-        component: [node] the outermost component that contains it.
+    is the difference of the two scores. The row of the first component on the cycle becomes the row
+    of the new one. The arrays are those of `find_maximum_arborescence`.
     """
     merged = row_of[cycle[0]]
     best = best_score[merged]
@@ -158,12 +149,8 @@ def merge_row(
 ) -> None:
     """Replace the best arcs, in place, by arcs of another row where these are better.
 
-    Args:
-        best: [source] scores of the best arcs so far.
-        best_word: [source] the words that these arcs enter.
-        row: [source] scores of the arcs of another row.
-        row_word: [source] the words that the arcs of the other row enter.
-        offset: The number to subtract from the scores of the other row.
+    All arrays: [source], scores of arcs and the words that the arcs enter. The offset is subtracted
+    from the scores of the other row.
     """
     for node in range(best.size):
         value = row[node] - offset
@@ -176,7 +163,7 @@ def merge_row(
 def merge_row_vectorized(
     best: np.ndarray, best_word: np.ndarray, row: np.ndarray, row_word: np.ndarray, offset: float
 ) -> None:
-    """Do the same as `merge_row` by array operations, which are fast without numba."""
+    """Do the same as `merge_row` by operations on arrays."""
     value = row - offset
     better = value > best
     best[better] = value[better]
@@ -190,14 +177,7 @@ def expand(
     """Expand the contracted cycles, outermost first, and write the head of every word in O(n).
 
     The arc chosen for a component replaces the arcs chosen for all components between it and the
-    word that the arc enters.
-
-    Args:
-        count: The number of components.
-        parent: [component] the cycle it was contracted into.
-        source: [component] the node its chosen arc leaves.
-        entered: [component] the word its chosen arc enters.
-        head: [n], overwritten.
+    word that the arc enters. The arrays are those of `find_maximum_arborescence`.
     """
     replaced = np.zeros(count, np.bool_)
     for number in range(count - 1, 0, -1):

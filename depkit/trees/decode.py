@@ -98,13 +98,7 @@ def as_length_array(lengths: ArrayLike, score: np.ndarray) -> np.ndarray:
 
 
 def raise_first_failure(outcome: np.ndarray, algorithm: str, single_root: bool) -> None:
-    """Raise ValueError for the first sentence that could not be decoded, if there is one.
-
-    Args:
-        outcome: [batch] DECODED, INVALID_SCORES or NO_TREE.
-        algorithm: As for `decode`; the message depends on it.
-        single_root: As for `decode`; the message depends on it.
-    """
+    """Raise ValueError for the first sentence that could not be decoded, if there is one."""
     failures = np.flatnonzero(outcome != DECODED)
     if not failures.size:
         return
@@ -118,18 +112,17 @@ def raise_first_failure(outcome: np.ndarray, algorithm: str, single_root: bool) 
     raise ValueError(f"sentence {index}: forbidden arcs (-inf) leave no {tree}{root}")
 
 
+# The next functions take scores, lengths and heads as `decode` takes and returns them, and
+# overwrite heads and, where a sentence cannot be decoded, outcome, [batch]. If the best heads of
+# all words form a tree, this tree is the best one. This is mostly so with the scores of a trained
+# parser; the last two functions search for a tree only in other sentences.
+
+
 @compiled
 def decode_best_heads(
     scores: np.ndarray, lengths: np.ndarray, heads: np.ndarray, outcome: np.ndarray
 ) -> None:
-    """Write each word's best head and each sentence's outcome.
-
-    Args:
-        scores: As for `decode`.
-        lengths: As for `decode`.
-        heads: As returned by `decode`, overwritten.
-        outcome: [batch], overwritten where a sentence cannot be decoded.
-    """
+    """Write each word's best head."""
     for index in range(len(lengths)):
         size = lengths[index] + 1
         score = scores[index, :size, :size]
@@ -137,10 +130,6 @@ def decode_best_heads(
             outcome[index] = INVALID_SCORES
         elif not find_best_heads(score, heads[index, 1:size]):
             outcome[index] = NO_TREE
-
-
-# If the best heads of all words form a tree, this tree is the best one. This is mostly so with the
-# scores of a trained parser; the two functions below search for a tree only in other sentences.
 
 
 @compiled
@@ -151,27 +140,20 @@ def decode_arborescences(
     outcome: np.ndarray,
     single_root: bool,
 ) -> None:
-    """Replace the best heads by the best tree in sentences where they do not form a tree.
-
-    Args:
-        scores: As for `decode`.
-        lengths: As for `decode`.
-        heads: The best heads, overwritten.
-        outcome: [batch], overwritten where a sentence cannot be decoded.
-        single_root: As for `decode`.
-    """
+    """Replace the best heads by the best tree in sentences where they do not form a tree."""
     for index in range(len(lengths)):
         size = lengths[index] + 1
         head = heads[index, 1:size]
         if outcome[index] != DECODED or is_tree(head, single_root):
             continue
         score = scores[index, :size, :size]
-        if single_root and count_roots(head) < 2:
-            # There is a cycle. The best tree with any number of roots is far faster to find than
-            # the best tree with a single root, and here it usually has a single root.
-            if find_maximum_arborescence(score, False, head) and count_roots(head) == 1:
-                continue
-        if not find_maximum_arborescence(score, single_root, head):
+        # With at most one root there is a cycle. The best tree with any number of roots is far
+        # faster to find than the best tree with a single root, and here it usually has one.
+        any_root = single_root and count_roots(head) < 2
+        found = find_maximum_arborescence(score, single_root and not any_root, head)
+        if any_root and not (found and count_roots(head) == 1):
+            found = find_maximum_arborescence(score, single_root, head)
+        if not found:
             outcome[index] = NO_TREE
 
 
@@ -183,15 +165,7 @@ def decode_projective_trees(
     outcome: np.ndarray,
     single_root: bool,
 ) -> None:
-    """Replace the best heads by the best projective tree where they do not form one.
-
-    Args:
-        scores: As for `decode`.
-        lengths: As for `decode`.
-        heads: The best heads, overwritten.
-        outcome: [batch], overwritten where a sentence cannot be decoded.
-        single_root: As for `decode`.
-    """
+    """Replace the best heads by the best projective tree where they do not form one."""
     for index in range(len(lengths)):
         size = lengths[index] + 1
         head = heads[index, 1:size]

@@ -41,7 +41,7 @@ class ForgivingCache(FunctionCache):
     """numba's cache of one function, where a failure is a miss and clears the damaged index."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function of a signature; None if it cannot be read from the cache."""
+        """As numba's; None if the function cannot be read from the cache."""
         # A damaged pickle may raise any exception.
         with suppress(Exception):
             return super().load_overload(sig, target_context)
@@ -49,7 +49,7 @@ class ForgivingCache(FunctionCache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save the compiled function for a signature, if possible."""
+        """As numba's, if it is possible."""
         # numba writes the index before the code, so after a failure the two may disagree.
         with suppress(Exception):
             super().save_overload(sig, data)

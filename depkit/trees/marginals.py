@@ -99,14 +99,8 @@ def log_weights(score: np.ndarray, n: int, single_root: bool) -> np.ndarray:
     from the root's column; the column is shifted first, so that a large constant in it costs no
     precision.
 
-    Args:
-        score: [>= n + 1, >= n + 1] (dependent, head).
-        n: The number of words.
-        single_root: As for `batch_marginals`.
-
-    Returns:
-        [n, n + 1] float64 (dependent, head), with the root in the last column and -inf on the
-        diagonal.
+    score: [>= n + 1, >= n + 1] (dependent, head). Returns [n, n + 1] float64 (dependent, head),
+    with the root in the last column and -inf on the diagonal.
     """
     arcs = np.empty((n, n + 1))
     arcs[:, :n] = score[1 : n + 1, 1 : n + 1]
@@ -207,13 +201,8 @@ def log_arc_terms(arcs: np.ndarray, single_root: bool) -> np.ndarray:
 def arc_terms(weight: np.ndarray, escape: np.ndarray, arithmetic: Arithmetic) -> np.ndarray:
     """Compute the terms to which the arc probabilities are proportional.
 
-    Args:
-        weight: [batch, n, n + 1] (dependent, head), with the root in the last column.
-        escape: [batch, n, n], as returned by `escapes`.
-        arithmetic: The representation of the numbers.
-
-    Returns:
-        [batch, n, n + 1] (dependent, head), with the root in the first column.
+    weight: [batch, n, n + 1] (dependent, head), with the root in the last column. The result has
+    the root in the first column.
     """
     terms = np.empty_like(weight)
     terms[:, :, 0] = weight[:, :, -1]
@@ -224,14 +213,8 @@ def arc_terms(weight: np.ndarray, escape: np.ndarray, arithmetic: Arithmetic) ->
 def escapes(weight: np.ndarray, single_root: bool, arithmetic: Arithmetic) -> np.ndarray:
     """Compute the probabilities that a walk from one word reaches the root without another. O(n^3).
 
-    Args:
-        weight: [batch, n, n + 1] (dependent, head), with the root in the last column; the
-            diagonal is ignored.
-        single_root: As for `batch_marginals`.
-        arithmetic: The representation of the numbers.
-
-    Returns:
-        [batch, from, without]; with a single root, only up to a common factor.
+    weight: [batch, n, n + 1] (dependent, head), with the root in the last column; the diagonal is
+    ignored. Returns [batch, from, without]; with a single root, only up to a common factor.
     """
     add, multiply, _, zero = arithmetic
     n = weight.shape[1]
@@ -261,14 +244,8 @@ def eliminate(weight: np.ndarray, count: int, single_root: bool, arithmetic: Ari
 
     In the columns from `count` on, the first `count` rows become the probabilities of the first
     node outside these words that a walk from them visits. The other rows become the weights
-    without these words.
-
-    Args:
-        weight: [batch, n, n + 1] as for `escapes`.
-        count: The number of words to eliminate, less than n.
-        single_root: As for `batch_marginals`. If true, the root's column, infinitely small, adds
-            nothing to the total weight of the arcs from a word.
-        arithmetic: The representation of the numbers.
+    without these words. With `single_root`, the root's column, infinitely small, adds nothing to
+    the total weight of the arcs from a word.
     """
     add, multiply, divide, zero = arithmetic
     for word in range(count):

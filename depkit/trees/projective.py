@@ -18,18 +18,10 @@ from depkit.trees.shape import arc_span
 
 @compiled
 def find_maximum_projective_tree(score: np.ndarray, single_root: bool, head: np.ndarray) -> bool:
-    """Write the heads of the best projective tree.
+    """Write the heads of the best projective tree, or of one of several, if there is one.
 
-    The function computes in float64 and needs 24 (n + 1)^2 bytes.
-
-    Args:
-        score: [n + 1, n + 1] (dependent, head); column 0 is the artificial root. Row 0 and the
-            diagonal are ignored, -inf forbids an arc, NaN and +inf must not occur.
-        single_root: Whether the root must have exactly one child.
-        head: [n], overwritten; if several trees are best, with one of them.
-
-    Returns:
-        Whether there is a tree.
+    Returns whether there is. The arguments are those of `find_maximum_arborescence`. The function
+    computes in float64 and needs 24 (n + 1)^2 bytes.
     """
     n = head.size
     if n == 0:
@@ -108,14 +100,9 @@ def write_heads(
     pending: list[tuple[int, int]],
     head: np.ndarray,
 ) -> None:
-    """Write the heads of all words within some complete spans. O(n^2).
+    """Write the heads of all words within some complete spans, by the results of `fill_chart`.
 
-    Args:
-        arc: The scores of arc spans, as returned by `fill_chart`.
-        complete: The scores of complete spans, as returned by `fill_chart`.
-        by_end: The transpose of complete.
-        pending: The complete spans, as pairs of head and end; emptied.
-        head: [n], overwritten.
+    pending: the complete spans, as pairs of head and end; emptied. O(n^2).
     """
     while pending:
         top, end = pending.pop()

@@ -107,12 +107,9 @@ def find_transitions(head: np.ndarray) -> np.ndarray:
 
     They are 2n + 2k for k SWAPs, with no SWAP for a projective tree. O(n + transitions).
 
-    Args:
-        head: [n] int32, the heads of a tree; several words may have the head 0, but the transitions
-            are legal with `single_root` only if one has.
-
-    Returns:
-        [transitions] int8. Raises ValueError if the heads are not a tree.
+    head: [n] int32, the heads of a tree; several words may have the head 0, but the transitions are
+    legal with `single_root` only if one has. Returns [transitions] int8. Raises ValueError if the
+    heads are not a tree.
     """
     n = head.size
     rank = rank_in_order(head)
@@ -137,7 +134,8 @@ def find_transitions(head: np.ndarray) -> np.ndarray:
             transition = SWAP
         if length == transitions.size:
             longer = np.empty(2 * length, np.int8)
-            longer[:length] = transitions
+            for i in range(length):  # numba compiles an assignment to a slice for four seconds
+                longer[i] = transitions[i]
             transitions = longer
         transitions[length] = transition
         length += 1
@@ -150,14 +148,7 @@ def rank_in_order(head: np.ndarray) -> np.ndarray:
     """Number the nodes of a tree in the order of an in-order traversal, the projective order.
 
     A node comes after its dependents on the left with their subtrees, and before those on the
-    right. O(n).
-
-    Args:
-        head: [n] int32, as for `find_transitions`.
-
-    Returns:
-        [n + 1] int32, the ranks of the artificial root and of the words. Raises ValueError if the
-        heads are not a tree.
+    right. Returns [n + 1] int32, the ranks of the artificial root and of the words. O(n).
     """
     n = head.size
     # The dependents of each node, in order, as linked lists
@@ -198,13 +189,9 @@ def record_states(
 ) -> None:
     """Write the states of a sentence of n words before some of its transitions.
 
-    Args:
-        transitions: [transitions], legal ones from the first state on.
-        steps: [steps], in rising order, the indices of transitions.
-        stacks: [steps, at least n + 1] int32, overwritten.
-        buffers: [steps, n] int32, overwritten; only words in the buffer are written.
-        counts: [steps, 3] int32, overwritten.
-        heads: [steps, n] int32, overwritten.
+    transitions: legal ones from the first state on. steps: the indices of transitions, in rising
+    order. The other arrays, [steps, the size of the array of one state] int32, are overwritten, in
+    buffers only the words that are in the buffer.
     """
     n = heads.shape[1]
     stack, buffer = np.empty(n + 1, np.int32), np.empty(n, np.int32)
@@ -237,19 +224,10 @@ def arrange_nodes(
     The sequence is CLS, the stack from the bottom, SEP, the buffer, and with `with_attached` also
     SEP and the words that have a head and are no longer on the stack, in the order of the sentence.
 
-    Args:
-        stack: A state, see above.
-        buffer: The same.
-        counts: The same.
-        head: The same.
-        with_attached: Whether the sequence has the attached words.
-        sequence: [at least n + 4], overwritten with nodes, n + 1 for CLS and n + 2 for SEP.
-        segment: [at least n + 4], overwritten with 0 for CLS, the stack and the SEP after it, 1 for
-            the buffer and the SEP after it, and 2 for attached words.
-        position: [n + 1], overwritten with the index in the sequence of each node, 0 for none.
-
-    Returns:
-        The length of the sequence.
+    Overwrites sequence, [at least n + 4], with nodes, n + 1 for CLS and n + 2 for SEP; segment, of
+    the same size, with 0 for CLS, the stack and the SEP after it, 1 for the buffer and the SEP
+    after it, and 2 for attached words; and position, [n + 1], with the index in the sequence of
+    each node, 0 for none. Returns the length of the sequence.
     """
     n = head.size
     position[:] = 0
@@ -326,23 +304,10 @@ def decode_to_arc(
     network with one hidden layer over the vectors of three nodes, whose products with the first
     weights were computed before.
 
-    Args:
-        s2_hidden: [n + 2, hidden] float32, for each node its part of the hidden layer where it is
-            s2; the last row is for NOTHING.
-        s1_hidden: The same where the node is s1.
-        b1_hidden: The same where the node is b1.
-        weight: [TRANSITIONS, hidden] float32.
-        bias: [TRANSITIONS] float32.
-        single_root: As in the transition system.
-        arcs: The number of arcs after which to stop, at least 1.
-        stack: The state, which changes; see above.
-        buffer: The same.
-        counts: The same.
-        head: The same.
-        taken: [n], for each word that gets a head, overwritten with LEFT or RIGHT.
-
-    Returns:
-        The number of transitions.
+    The hidden parts: [n + 2, hidden] float32, for each node its part of the hidden layer where it
+    is s2, s1 or b1; the last row is for NOTHING. weight: [TRANSITIONS, hidden] float32. bias:
+    [TRANSITIONS] float32. arcs: the number of arcs after which to stop, at least 1. taken: [n], for
+    each word that gets a head, overwritten with LEFT or RIGHT. Returns the number of transitions.
     """
     hidden = np.empty(weight.shape[1], np.float32)
     score = np.empty(TRANSITIONS, np.float32)

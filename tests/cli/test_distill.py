@@ -17,6 +17,7 @@ from depkit.training.checkpoint import FINISHED
 from tests.cli.commands import ON_CPU, SMALL, set_options
 from tests.conftest import TINY
 
+pytestmark = pytest.mark.usefixtures("short_tokenizer_training")
 TEXT = (
     "The cat sleeps here. A friend chased the ball.\n\n"
     "Mary sleeps in the room!\n\nThe cat sleeps here.\n"

@@ -23,6 +23,7 @@ RECIPES = {
     "transition": ["--recipe", "g2g-sent", *ATTENTION],
     "constituency": ["--recipe", "kk2018-small", *ATTENTION, *set_options("inputs.char=8")],
 }
+pytestmark = pytest.mark.usefixtures("short_tokenizer_training")
 PARSERS = {"biaffine", "transition", "constituency"}
 # The families that a command is for. To all others, it says why not, with status 1 or 2.
 COMMANDS = {
@@ -38,7 +39,7 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
+def models(tmp_path_factory, short_tokenizer_training):
     """Return a directory with a model of each family, trained for one epoch."""
     directory = tmp_path_factory.mktemp("models")
     for family, recipe in RECIPES.items():

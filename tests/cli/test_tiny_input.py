@@ -1,10 +1,10 @@
 """Input of no, one or few sentences gives the same result however depkit is called."""
 
-import subprocess
 import sys
 
 import pytest
 
+from depkit.cli.main import run
 from tests.cli.commands import Command
 
 TEXTS = {
@@ -20,34 +20,35 @@ def without_name(text: str) -> str:
     return "".join(line for line in text.splitlines(True) if not line.startswith("# newdoc"))
 
 
-@pytest.mark.parametrize("options", [[], ["--prob"], ["--format", "json"]])
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, []) for name in TEXTS),
+        ("blank", ["--prob"]), ("paragraphs", ["--prob"]),
+        ("empty", ["--format", "json"]), ("sentence", ["--format", "json"]),
+    ],
+)  # fmt: skip
 def test_files_pipes_and_numbers_of_threads_make_no_difference(name, options, tmp_path):
     path = tmp_path / "in"
     path.write_text(TEXTS[name])
     results = set()
-    for threads in ("1", "2"):
-        common = ["--device", "cpu", "--threads", threads, *options]
-        for arguments, stdin in (([path], None), (["-"], TEXTS[name]), ([], TEXTS[name])):
-            out, err = parse(*arguments, *common, stdin=stdin)
-            results.add((without_name(out).replace('"newdoc": "in"', '"newdoc": true'), err))
+    for arguments, threads in (([path], 1), (["-"], 2), ([], 1), ([path], 2)):
+        stdin = None if path in arguments else TEXTS[name]
+        out, err = parse(*arguments, "--device", "cpu", "--threads", threads, *options, stdin=stdin)
+        results.add((without_name(out).replace('"newdoc": "in"', '"newdoc": true'), err))
     assert len(results) == 1
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# c\n", ROW + "\n", ROW, ROW.rstrip("\n")])
 @pytest.mark.parametrize("name", ["check", "stats", "show", "convert --to conllx", "eval FILE"])
-def test_a_file_and_standard_input_are_treated_alike(name, text, tmp_path):
+def test_a_file_and_standard_input_are_treated_alike(name, text, tmp_path, monkeypatch, capfd):
     path = tmp_path / "tiny.conllu"
     path.write_text(text)
-    program = [sys.executable, "-P", "-m", "depkit", *name.replace("FILE", str(path)).split()]
-    results = [
-        subprocess.run([*program, argument], input=text, capture_output=True, text=True)
-        for argument in (str(path), "-")
-    ]
-    first, second = (
-        (result.returncode, (result.stdout + result.stderr).replace(str(path), "-").split())
-        for result in results
-    )
-    second[1][:] = [word for word in second[1] if word not in ("-", "tiny")]
-    first[1][:] = [word for word in first[1] if word not in ("-", "tiny")]
-    assert first == second
+    results = []
+    for argument in (str(path), "-"):
+        with path.open() as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            status = run([*name.replace("FILE", str(path)).split(), argument])
+        output = "".join(capfd.readouterr()).replace(str(path), "-").split()
+        results.append((status, [word for word in output if word not in ("-", "tiny")]))
+    assert results[0] == results[1]

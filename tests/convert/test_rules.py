@@ -182,6 +182,28 @@ CONSTRUCTIONS = """\
   up/3:quantmod to/3:dep 300/4:num jobs/0:root
 (S (SBAR (WHNP (WP What)) (S (NP (PRP she)) (VP (VBD said)))) (VP (VBZ helps)))
   What/3:dobj she/3:nsubj said/4:csubj helps/0:root
+(S (NP (PRP He)) (VP (VBZ has) (RB not) (VBN been) (VBN seen)))
+  He/5:nsubjpass has/5:aux not/5:neg been/5:auxpass seen/0:root
+(S (NP (PRP He)) (VP (MD will) (VB be) (ADJP (JJ glad))))
+  He/4:nsubj will/4:aux be/4:cop glad/0:root
+(S (NP (PRP He)) (VP (VBD was) (VBN caught) (CC and) (VBN killed)))
+  He/3:nsubjpass was/3:auxpass caught/0:root and/3:cc killed/3:conj
+(S (NP (DT The) (NN plan)) (VP (VBZ is) (NP (PRP itself)) (ADJP (JJ odd))))
+  The/2:det plan/5:nsubj is/5:cop itself/5:npadvmod odd/0:root
+(SQ (VBD Was) (NP (EX there)) (NP (DT a) (NN man)) (VP (VBG singing)))
+  Was/0:root there/1:expl a/4:det man/1:nsubj singing/4:partmod
+(SBARQ (WHNP (WP What)) (PP (IN about) (NP (NNP Rome))))
+  What/0:root about/1:prep Rome/2:pobj
+(SQ (VBZ Is) (NP (PRP it)) (ADJP (JJ true)) (SBAR (IN that) (S (NP (PRP he)) (VP (VBD left)))))
+  Is/3:cop it/3:nsubj true/0:root that/6:mark he/6:nsubj left/3:ccomp
+(S (VBZ Is) (NP (DT that)) (JJ odd))
+  Is/3:cop that/3:nsubj odd/0:root
+(S (NP (PRP It)) (VP (VBZ is) (RB not) (JJ cheap) (PP (IN in) (NP (NNP Rome)))))
+  It/4:nsubj is/4:cop not/4:neg cheap/0:root in/4:prep Rome/5:pobj
+(S (NP (PRP You)) (VP (VBD saw) (WHNP (WP who))))
+  You/2:nsubj saw/0:root who/2:dobj
+(SBAR (WHNP (WP who)) (S (S (NP (PRP I)) (VP (VBP see))) (CC and) (S (NP (PRP we)) (VP (VBP hit)))))
+  who/3:dobj I/3:nsubj see/0:root and/3:cc we/6:nsubj hit/3:conj
 """
 LINES = CONSTRUCTIONS.splitlines()
 

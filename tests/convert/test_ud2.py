@@ -81,8 +81,18 @@ CONSTRUCTIONS = """\
   one/0:root who/5:nsubj I/4:nsubj say/1:acl:relcl fit/4:ccomp
 (S (NP (SBAR (WHNP (WP Whoever)) (S (VP (VBZ wins))))) (VP (VBZ gets) (NP (DT a) (NN hat))))
   Whoever/3:nsubj wins/1:acl:relcl gets/0:root a/5:det hat/3:obj
+(NP (CD one) (SBAR (WHNP (WDT that)) (S (VP (VBZ wants) (S (VP (TO to) (VP (VB go))))))))
+  one/0:root that/3:nsubj wants/1:acl:relcl to/5:mark go/3:xcomp
 (S (NP (PRP I)) (VP (VBP know) (SBAR (WHNP (WP what)) (S (NP (PRP I)) (VP (VBD said))))))
   I/2:nsubj know/0:root what/5:obj I/5:nsubj said/2:ccomp
+(S (NP (EX There)) (VP (MD will) (VP (VB have) (VP (VBN been) (NP (NN rain))))))
+  There/4:expl will/4:aux have/4:aux been/0:root rain/4:nsubj
+(S (NP (EX There)) (VP (VBZ seems) (S (VP (TO to) (VP (VB be) (NP (NN rain)))))))
+  There/2:expl seems/0:root to/4:mark be/2:xcomp rain/4:nsubj
+(SQ (VBZ Is) (NP (PRP it)) (NP (NN time)) (S (VP (TO to) (VP (VB go)))))
+  Is/3:cop it/3:expl time/0:root to/5:mark go/3:csubj
+(S (NP (PRP He)) (VP (VBD left) (, ,) (SBAR (WHNP (WDT which)) (S (VP (VBD helped))))))
+  He/2:nsubj left/0:root ,/2:punct which/5:nsubj helped/2:advcl:relcl
 (NP (NNP Vice) (NNP President) (NNP Ann) (NNP Bell))
   Vice/2:compound President/3:nmod:desc Ann/0:root Bell/3:flat
 (NP (DT the) (NNP Bell) (NNP Street))

@@ -1,7 +1,9 @@
 """Parquet files give back CoNLL-U byte for byte; hostile files are refused; memory is bounded."""
 
 import io
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -26,7 +28,10 @@ from tests.corpus.shared_files import FILES
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs the extra depkit[parquet]")
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra depkit[parquet]")
-DATA = Path(__file__).parents[1] / "data"
+attacks_module = pytest.importorskip("tests.corpus.parquet_attacks")
+ATTACKS = attacks_module.ATTACKS
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
 SMALL = row(1, "a", 2, "x") + row(2, "b", 0, "root") + "\n"
 PROBABILITIES = (
     row(1).replace("_\n", "Gloss=x|ArcProb=0.9500|LabelProb=1.0000\n")
@@ -210,10 +215,8 @@ def test_writing_and_reading_hold_few_sentences(tmp_path, monkeypatch):
     write(make(), tmp_path / "a.parquet")
     assert pq.ParquetFile(tmp_path / "a.parquet").num_row_groups >= 100
     sizes = []
-    check_sizes = parquet._check_sizes
-    monkeypatch.setattr(
-        parquet, "_check_sizes", lambda *a: (sizes.append(len(a[0])), check_sizes(*a))
-    )
+    divide = parquet._divide
+    monkeypatch.setattr(parquet, "_divide", lambda *a: (sizes.append(len(a[0])), divide(*a))[1])
     sentences = read(tmp_path / "a.parquet")
     next(sentences)
     assert len(sizes) == 1
@@ -415,3 +418,56 @@ def test_parses_are_written_and_read(tmp_path):
     assert [sentence.form for sentence in parse(out)] == [first["tokens"], second["tokens"]]
     Command("tag")(path, "--output-dir", tmp_path / "tagged", "--format", "parquet")
     assert len(pq.read_table(tmp_path / "tagged" / "out.parquet")) == 2
+
+
+@pytest.fixture(scope="module")
+def attacks(tmp_path_factory):
+    """The error of each attack, read in a process with little memory."""
+    directory = tmp_path_factory.mktemp("attacks")
+    command = [sys.executable, "-m", "tests.corpus.parquet_attacks", str(directory)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return dict(map(json.loads, result.stdout.splitlines())), directory
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory is limited as on Linux")
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_small_file_needs_little_memory_and_time(attacks, name):
+    errors, directory = attacks
+    path = directory / f"{name}.parquet"
+    assert path.stat().st_size < 4_000_000
+    error = errors.get(name, "the process crashed or needed too much time")
+    assert error.startswith(f"{path}: ") and ATTACKS[name][1] in error and "\n" not in error
+
+
+def test_texts_of_a_dictionary_are_read_as_they_are(tmp_path):
+    words = [["a", None, "b"], ["a" * 300], ["b", "b", "a"]]
+    lemmas = pa.array(words, pa.list_(pa.dictionary(pa.int8(), pa.string())))
+    tokens = [["a", "c", "b"], ["a"], ["b", "b", "a"]]
+    table = pa.table({"tokens": tokens, "lemmas": lemmas, "text": ["x", None, "x"]})
+    for options in ({}, {"use_dictionary": False}, {"data_page_version": "2.0"}):
+        for size in (1, 2, 3):
+            pq.write_table(table, tmp_path / "a.parquet", row_group_size=size, **options)
+            sentences = list(read(tmp_path / "a.parquet"))
+            assert [[word.lemma for word in x] for x in sentences] == [
+                ["a", "_", "b"], ["a" * 300], ["b", "b", "a"]
+            ]  # fmt: skip
+            assert [x.text for x in sentences] == ["x", "", "x"]
+    pq.write_table(table, tmp_path / "a.parquet", store_schema=False, dictionary_pagesize_limit=4)
+    assert [x[0].lemma for x in read(tmp_path / "a.parquet")] == ["a", "a" * 300, "b"]
+
+
+def test_a_large_row_group_is_read_in_constant_memory(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEPKIT_MAX_SENTENCE", "1000000")
+    rows = [[f"word{row}-{index}" for index in range(20)] for row in range(20_000)]
+    table = pa.table({"tokens": rows, "sent_id": [f"s{row}" for row in range(20_000)]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert pq.ParquetFile(tmp_path / "a.parquet").num_row_groups == 1
+    before, most = pa.total_allocated_bytes(), 0
+    with open(tmp_path / "a.parquet", "rb") as binary:
+        sentences = read_parquet(binary)
+        for _ in zip(range(10_000), sentences, strict=False):
+            most = max(most, pa.total_allocated_bytes() - before)
+        half = most
+        for _ in sentences:
+            most = max(most, pa.total_allocated_bytes() - before)
+    assert most < 1.5 * half

@@ -3,14 +3,14 @@
 import pytest
 
 import depkit
-from tests.training.small_runs import run, small_recipe
+from tests.training.small_runs import run_until, small_recipe
 
 
 @pytest.fixture(scope="session")
 def teacher_directory(tiny, tmp_path_factory):
     """The model directory of the teacher, which has no tokenizer."""
     directory = tmp_path_factory.mktemp("teacher")
-    run(small_recipe(epochs=40, patience=40), tiny, directory)
+    run_until(99.0, small_recipe(epochs=40, patience=40), tiny, directory)
     return directory
 
 

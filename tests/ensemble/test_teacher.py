@@ -122,14 +122,14 @@ def test_check_teacher_rejects_parsers_that_cannot_be_teachers(tiny):
         for teacher in (wrong, combine([parser, wrong])):
             with pytest.raises(TeacherError, match=message):
                 check_teacher(teacher)
-    tagger = TaggerParser(TaggerConfig(), parser.vocabulary, parser.network, parser.device)
+    tagger = TaggerParser(TaggerConfig(), parser.vocabulary, parser.engine)
     with pytest.raises(TeacherError, match="of the family tagger"):
         check_teacher(tagger)
 
 
 def test_a_batch_that_does_not_fit_in_memory_raises_an_error(tiny, monkeypatch):
     no_memory = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
-    monkeypatch.setattr(GraphParser, "score", no_memory)
+    monkeypatch.setattr(GraphParser, "decode", no_memory)
     with pytest.raises(MemoryError, match=r"a sentence of \d+ words does not fit"):
         make_row_function(make_random_parser(tiny, 1))(tiny, False)
 

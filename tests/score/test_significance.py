@@ -93,7 +93,7 @@ def test_p_equals_the_exact_probability(
     first, second = random_counts(lengths, seed, 0.8), random_counts(lengths, seed + 50, 0.6)
     observed = np.abs(accuracy(second.sum(axis=0)) - accuracy(first.sum(axis=0)))
     exact = (np.abs(differences(first, second)) >= observed - 1e-9).mean(axis=0)
-    result = p_values(first, second, accuracy, test, 20_000, seed)
+    result = p_values(first, second, accuracy, test, trials=20_000, seed=seed)
     for p, expected in zip(result, exact, strict=True):
         assert p == pytest.approx(expected, abs=monte_carlo_error(expected, 20_000))
 
@@ -132,7 +132,9 @@ def test_results_are_the_same_on_every_machine() -> None:
     first = np.array([[i % 3, i % 4, 5] for i in range(20)])
     second = np.array([[i % 5, i * i % 5, 5] for i in range(20)])
     assert bootstrap_totals(first, 3, seed=1)[:, 0].tolist() == [18, 15, 21]
-    thousandths = [1000 * p_values(first, second, accuracy, test, 999, 1) for test in RESAMPLING]
+    thousandths = [
+        1000 * p_values(first, second, accuracy, test, trials=999, seed=1) for test in RESAMPLING
+    ]
     assert np.rint(thousandths).tolist() == [[11, 321], [6, 303]]
 
 
@@ -140,7 +142,7 @@ def test_results_are_the_same_on_every_machine() -> None:
 def test_results_depend_on_the_seed_only(test: str) -> None:
     first, second = random_counts(LENGTHS, 1, 0.8), random_counts(LENGTHS, 2, 0.7)
     first_p, first_again, other_p = (
-        p_values(first, second, accuracy, test, 500, seed) for seed in (1, 1, 2)
+        p_values(first, second, accuracy, test, trials=500, seed=seed) for seed in (1, 1, 2)
     )
     assert first_p.tolist() == first_again.tolist() != other_p.tolist()
 
@@ -153,7 +155,7 @@ def test_the_number_of_weights_in_memory_makes_no_difference(
     first, second = random_counts(lengths, 1, 0.8), random_counts(lengths, 2, 0.75)
 
     def figures() -> list[object]:
-        p = [p_values(first, second, accuracy, test, 99).tolist() for test in RESAMPLING]
+        p = [p_values(first, second, accuracy, test, trials=99).tolist() for test in RESAMPLING]
         return [bootstrap_totals(first, 13).tolist(), *p]
 
     expected = figures()
@@ -167,7 +169,7 @@ def test_memory_is_bounded(test: str) -> None:
     lengths = np.full(10_000, 10)
     first, second = random_counts(lengths, 1, 0.8), random_counts(lengths, 2, 0.8)
     tracemalloc.start()
-    p_values(first, second, accuracy, test, 1000)
+    p_values(first, second, accuracy, test, trials=1000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40e6
@@ -188,7 +190,7 @@ def test_a_system_does_not_differ_from_itself(test: str) -> None:
 def test_equal_scores_from_different_sentences_are_not_significant(test: str) -> None:
     """A difference of zero is never significant, whatever the rounding of the scores."""
     first = np.array([[1, 0, 3], [0, 2, 3], [2, 1, 3]])
-    assert p_values(first, first[[1, 2, 0]], accuracy, test, 300).tolist() == [1, 1]
+    assert p_values(first, first[[1, 2, 0]], accuracy, test, trials=300).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -210,8 +212,8 @@ def test_rounding_errors_break_no_ties(test: str) -> None:
         scores = accuracy(totals)
         return scores * (1 + 1e-13 * (np.arange(scores.size).reshape(scores.shape) % 7))
 
-    p = p_values(first, second, accuracy, test, 300).tolist()
-    assert p_values(first, second, with_rounding_errors, test, 300).tolist() == p
+    p = p_values(first, second, accuracy, test, trials=300).tolist()
+    assert p_values(first, second, with_rounding_errors, test, trials=300).tolist() == p
     assert p == [1, 1] if test == "ar" else p == pytest.approx([0.5, 0.5], abs=0.1)
 
 
@@ -221,7 +223,7 @@ def test_undefined_scores_are_not_significant(test: str) -> None:
         return np.full_like(totals, np.nan, dtype=np.float64)
 
     counts = random_counts(LENGTHS, 1, 0.5)
-    assert p_values(counts, counts[::-1], compute_nan, test, 10).tolist() == [1, 1, 1]
+    assert p_values(counts, counts[::-1], compute_nan, test, trials=10).tolist() == [1, 1, 1]
 
 
 @given(st.integers(0, 99), st.sampled_from(RESAMPLING), st.integers(1, 50), st.integers(1, 200))
@@ -229,7 +231,7 @@ def test_undefined_scores_are_not_significant(test: str) -> None:
 def test_p_is_a_share_of_trials(seed: int, test: str, sentences: int, trials: int) -> None:
     lengths = np.arange(sentences) % 9 + 1
     first, second = random_counts(lengths, seed, 0.8), random_counts(lengths, seed + 1, 0.6)
-    for p in p_values(first, second, accuracy, test, trials, seed):
+    for p in p_values(first, second, accuracy, test, trials=trials, seed=seed):
         count = p * (1 + trials)
         assert count == pytest.approx(round(count), abs=1e-9)
         assert 1 <= round(count) <= 1 + trials
@@ -242,7 +244,7 @@ def test_p_is_uniform_where_nothing_differs(test: str) -> None:
     p = []
     for seed in range(200):
         first, second = random_counts(lengths, seed, 0.8), random_counts(lengths, seed + 1000, 0.8)
-        p.append(p_values(first, second, accuracy, test, 199, seed))
+        p.append(p_values(first, second, accuracy, test, trials=199, seed=seed))
     assert (np.array(p) <= 0.1).mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.09 / 400))
 
 
@@ -306,14 +308,18 @@ def test_interval_equals_that_by_hand(level: float, expected: list[float]) -> No
     """One of two sentences is correct: samples have 0, 50, 100 with shares of 1/4, 1/2, 1/4."""
     counts = np.array([[0, 4], [4, 4]])
     interval = bootstrap_interval(
-        counts, lambda totals: 100 * totals[..., :1] / totals[..., 1:], 1000, 1, level
+        counts,
+        lambda totals: 100 * totals[..., :1] / totals[..., 1:],
+        trials=1000,
+        seed=1,
+        level=level,
     )
     assert interval[:, 0].tolist() == expected
 
 
 def test_interval_equals_that_of_the_standard_error() -> None:
     counts = random_counts(np.full(400, 10), 1, 0.8)
-    low, high = bootstrap_interval(counts, accuracy, 4000)
+    low, high = bootstrap_interval(counts, accuracy, trials=4000)
     error = 10 * counts[:, :2].std(axis=0) / 20  # of the mean over 400 sentences, in points
     assert low == pytest.approx(accuracy(counts.sum(axis=0)) - 1.96 * error, abs=0.15)
     assert high == pytest.approx(accuracy(counts.sum(axis=0)) + 1.96 * error, abs=0.15)
@@ -374,7 +380,7 @@ def test_p_of_a_metric_equals_p_of_its_counts() -> None:
         return 100 * totals[..., 2:3] / totals[..., 1:2]
 
     (differences,) = compare_systems([first, second], "ar", 500, 7)
-    (p,) = p_values(first.counts, second.counts, uas, "ar", 500, 7)
+    (p,) = p_values(first.counts, second.counts, uas, "ar", trials=500, seed=7)
     assert differences["UAS"].p == p
 
 
@@ -421,16 +427,16 @@ def test_invalid_tests_and_counts_are_an_error() -> None:
 
 
 def test_describe_test_names_test_and_settings() -> None:
-    assert describe_test("ar", 10_000, 1, 2) == (
+    assert describe_test("ar", trials=10_000, seed=1, comparisons=2) == (
         "Difference from the first system; p: paired approximate randomisation over sentences"
         " (10,000 trials, two-sided, seed 1), adjusted by Holm's method"
         " for 2 comparisons per metric."
     )
-    assert describe_test("bootstrap", 500, 2, 1) == (
+    assert describe_test("bootstrap", trials=500, seed=2, comparisons=1) == (
         "Difference from the first system; p: paired bootstrap over sentences"
         " (500 trials, two-sided, seed 2)."
     )
-    assert describe_test("mcnemar", 500, 2, 1) == (
+    assert describe_test("mcnemar", trials=500, seed=2, comparisons=1) == (
         "Difference from the first system; p: McNemar's test over words, for UEM, LEM and RA over"
         " sentences (exact, two-sided)."
     )

@@ -234,6 +234,7 @@ def parse_on(cluster, *arguments):
     return run(["parse", *map(str, arguments), *engine])
 
 
+@pytest.mark.slow
 @needs_ray
 def test_a_cluster_that_loses_a_machine_writes_what_one_process_writes(
     cluster, inputs, options, tmp_path, monkeypatch, capfd
@@ -271,6 +272,7 @@ def test_a_cluster_that_loses_a_machine_writes_what_one_process_writes(
     assert lost and lost[0]
 
 
+@pytest.mark.slow
 @needs_ray
 def test_an_error_in_the_input_is_that_of_one_process(cluster, inputs, options, tmp_path, capfd):
     with open(inputs[1], "a") as file:

@@ -1,6 +1,6 @@
 """Trainings of small models, interrupted or not, and comparisons of what they wrote."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 
 import pytest
@@ -11,6 +11,7 @@ from depkit.nn.settings import BiLSTM, Factored, SelfAttention, Stacked
 from depkit.parsers.config import Inputs
 from depkit.parsers.graph.config import BiaffineConfig, Scorer
 from depkit.parsers.model_directory import WEIGHTS
+from depkit.training import loop
 from depkit.training.checkpoint import CHECKPOINT
 from depkit.training.data import resolve_auto
 from depkit.training.loop import OPTIMIZERS, train
@@ -71,6 +72,54 @@ def same_runs(first, second):
     )
 
 
+class Learned(Exception):
+    """Raised to end a training whose dev score is good enough."""
+
+
+def run_until(score, recipe, sentences, directory):
+    """Train until the dev score is at least `score`, or to the end; return the best dev score.
+
+    The recipe has as many epochs as the slowest of its kind needs, and most need half of them.
+    """
+    scores = [0.0]
+    score_dev = loop.score_dev
+
+    def keep_score(*arguments):
+        found = score_dev(*arguments)
+        scores.append(found[resolve_auto(recipe, sentences).training.select])
+        return found
+
+    def end():
+        if max(scores) >= score:
+            raise Learned
+
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        call_before_updates(end),
+        suppress(Learned),
+    ):
+        patch.setattr(loop, "score_dev", keep_score)
+        run(recipe, sentences, directory)
+    return max(scores)
+
+
+@contextmanager
+def call_before_updates(function):
+    """Within the block, training calls a function before each update of the weights."""
+
+    def make_step(step):
+        def call_and_step(self, *arguments, **keywords):
+            function()
+            return step(self, *arguments, **keywords)
+
+        return call_and_step
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in OPTIMIZERS.values():
+            patch.setattr(kind, "step", make_step(kind.step))
+        yield
+
+
 class Killed(Exception):
     """Raised in place of a signal that kills a run."""
 
@@ -80,15 +129,9 @@ def kill_training_at(moment, error=Killed):
     """Within the block, training raises an error at this update, counted from 1."""
     steps = count(1)
 
-    def make_killed_step(step):
-        def killed_step(self, *arguments, **keywords):
-            if next(steps) == moment:
-                raise error
-            return step(self, *arguments, **keywords)
+    def kill():
+        if next(steps) == moment:
+            raise error
 
-        return killed_step
-
-    with pytest.MonkeyPatch.context() as patch:
-        for kind in OPTIMIZERS.values():
-            patch.setattr(kind, "step", make_killed_step(kind.step))
+    with call_before_updates(kill):
         yield

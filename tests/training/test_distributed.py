@@ -200,6 +200,7 @@ with kill_training_at(3 if os.environ["RANK"] == "1" else 0, Kill):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_others_with_one_line(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(KILLED)

@@ -5,6 +5,7 @@ import json
 import re
 from collections import deque
 from dataclasses import replace
+from functools import cache
 from itertools import count, islice
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -44,6 +45,7 @@ from tests.training.small_runs import (
     Killed,
     kill_training_at,
     run,
+    run_until,
     same_runs,
     same_weights,
     small_recipe,
@@ -51,20 +53,19 @@ from tests.training.small_runs import (
 )
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("precision", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_every_encoder_fits_a_small_treebank(kind, precision, tiny, tmp_path):
-    epochs = 60 if kind == "bilstm" else 50
-    recipe = small_recipe(kind, epochs=epochs, patience=epochs, warmup=30, precision=precision)
-    state = run(recipe, tiny, tmp_path)
-    assert state.best > 99
+    recipe = small_recipe(kind, epochs=60, patience=60, warmup=30, precision=precision)
+    best = run_until(99.1, recipe, tiny, tmp_path)
+    assert best > 99
     parser = depkit.load(tmp_path, device="cpu", precision=precision)
     untagged = [new_sentence(sentence.form) for sentence in tiny]
     parsed = list(parser.parse(untagged))
-    assert depkit.evaluate(tiny, parsed).LAS == state.best
+    assert depkit.evaluate(tiny, parsed).LAS == best
     # The model is that of the first epoch with correct trees; its tags are still partly wrong. Less
     # than a quarter of the words have the most frequent tag.
-    assert accuracies(tiny, parsed, ["upos"])["upos"] > 60
+    assert accuracies(tiny, parsed, ["upos"])["upos"] > 50
 
 
 @pytest.mark.parametrize(
@@ -103,17 +104,36 @@ def test_a_tagger_learns_tags_and_does_not_change_trees(tiny, tmp_path):
     assert resolve_auto(parser_recipe, tiny).training.select == "LAS"
 
 
-@pytest.mark.parametrize("kind", ENCODERS)
-@pytest.mark.parametrize("moment", [1, 2, 4, 5, 6])
-def test_a_resumed_run_gives_the_model_of_an_uninterrupted_run(kind, moment, tiny, tmp_path):
-    # This recipe has dropout, and a checkpoint after every update.
-    recipe = small_recipe(kind, Inputs(word=12, char=12), accumulate=2, save_every=0.0)
-    run(recipe, tiny, tmp_path / "whole")
+@pytest.fixture(scope="module")
+def uninterrupted(tiny, tmp_path_factory):
+    """Return a function that returns the recipe and the directory of a finished run, per encoder.
+
+    The recipe has dropout, and a checkpoint after every update.
+    """
+
+    @cache
+    def train(kind):
+        recipe = small_recipe(kind, Inputs(word=12, char=12), accumulate=2, save_every=0.0)
+        directory = tmp_path_factory.mktemp(kind)
+        run(recipe, tiny, directory)
+        return recipe, directory
+
+    return train
+
+
+@pytest.mark.parametrize(
+    ("kind", "moment"),
+    [*(("bilstm", moment) for moment in (1, 2, 5, 6)), *((kind, 4) for kind in ENCODERS)],
+)
+def test_a_resumed_run_gives_the_model_of_an_uninterrupted_run(
+    kind, moment, tiny, tmp_path, uninterrupted
+):
+    recipe, whole = uninterrupted(kind)
     with kill_training_at(moment), pytest.raises(Killed):
-        run(recipe, tiny, tmp_path / "cut")
-    state = run(recipe, tiny, tmp_path / "cut", resume=True)
+        run(recipe, tiny, tmp_path)
+    state = run(recipe, tiny, tmp_path, resume=True)
     assert state.epoch == 3
-    assert same_runs(tmp_path / "whole", tmp_path / "cut")
+    assert same_runs(whole, tmp_path)
 
 
 ALL_POSITIONS = {"input_norm": True, "drop_positions": False, "positions": "learned"}

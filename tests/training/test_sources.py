@@ -327,6 +327,7 @@ def test_features_without_elmo_are_rejected(tiny, tmp_path):
         load_sources(make_recipe(Inputs(word=4)), tiny, tiny, CPU, [file], say=ignore)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tune", "epochs"), [(False, 30), (True, 10)])
 def test_a_real_transformer_fits_a_small_treebank(tune, epochs, tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

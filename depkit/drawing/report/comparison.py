@@ -42,6 +42,7 @@ def make_contents(
     evaluator: Evaluator,
     data: Any,
     limit: int = LIMIT,
+    *,
     seed: int = DEFAULT_SEED,
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:

@@ -17,13 +17,9 @@ COLUMNS = (
 def make_contents(
     treebank: str, sentences: Sequence[Sentence], ranked: Sequence[Suspect], limit: int = LIMIT
 ) -> dict[str, Any]:
-    """Compute everything that the page of suspects shows.
+    """Compute everything that the page shows; ranked: all suspects, the most suspicious first.
 
-    Args:
-        treebank: The name of the treebank.
-        sentences: Its sentences.
-        ranked: All suspects, the most suspicious first.
-        limit: The page has at most this many suspects, the first ones.
+    The page has at most `limit` suspects, the first ones.
 
     Returns:
         The contents, which can be written as JSON: those of `describe_page`, and

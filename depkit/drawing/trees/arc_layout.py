@@ -127,7 +127,6 @@ class Side:
                 yield self._outgoing_line(self._make_end(word, "right"), None, arcs)
 
     def _incoming_line(self, arc: Arc, first: int, last: int) -> Line:
-        """Return the line of an arc to a dependent in the block; the head may be in another one."""
         dependent = self._make_end(arc.dependent, "head")
         label = arc.label, self.measures.text_width(arc.label), arc.kind
         if arc.is_vertical:
@@ -167,13 +166,7 @@ class Block:
 
 
 class Layout:
-    """The words of a sentence and the arcs above and below them, to be divided into blocks.
-
-    Args:
-        widths: The width of each word.
-        arcs: The arcs above and those below the words.
-        measures: The distances of the drawing.
-    """
+    """The words of a sentence, with their widths, and the arcs above and those below them."""
 
     def __init__(
         self, widths: Sequence[int], arcs: Sequence[Sequence[Arc]], measures: Measures
@@ -275,13 +268,8 @@ def _place_labels(lines: Sequence[Line], pad: int) -> None:
 def _find_label_start(line: Line, stems: Sequence[int], pad: int) -> int:
     """Return the start of a label as near to the middle of its line as the crossing stems allow.
 
-    Args:
-        line: The line, which is not vertical.
-        stems: The sorted coordinates of the stems of higher lines.
-        pad: The preferred distance between the label and the stems.
-
-    Returns:
-        The coordinate; if the label fits nowhere between the stems near the middle, it hides one.
+    stems: the sorted coordinates of the stems of higher lines; pad: the preferred distance from
+    them. If the label fits nowhere between the stems near the middle, it hides one.
     """
     left = line.left + (0 if line.start else line.mark_width)
     right = line.right - (0 if line.end else line.mark_width)

@@ -21,18 +21,11 @@ BELOW = _COMMON | {NEAR | RIGHT: "╰", NEAR | LEFT: "╯"}
 
 
 def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
-    """Draw a sentence: arcs, words and tags, and below them the wrong arcs.
+    """Yield the lines of a sentence: arcs, words and tags, and below them the wrong arcs.
 
-    A sentence that is too wide is divided into blocks, where each word has its number. An arc to
-    another block ends at the edge, at the number of the word at its other end.
-
-    Args:
-        drawn: The sentence.
-        width: The width of the drawing in terminal cells.
-        colour: Whether to use the terminal's colours.
-
-    Returns:
-        The lines of the drawing.
+    A sentence that is wider than `width` terminal cells is divided into blocks, where each word has
+    its number. An arc to another block ends at the edge, at the number of the word at its other
+    end.
     """
     # A block must have room for a word, its label, and numbers of other words at both edges.
     widest = max(map(cell_width, (*drawn.forms, *drawn.tags)))

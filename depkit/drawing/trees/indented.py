@@ -11,18 +11,10 @@ _Branch = tuple[int, str]  # a word, and the connecting lines before it
 
 
 def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
-    """Draw a sentence, one line for each word: number, form, tag, relation, and what is wrong.
+    """Yield a line for each word: number, form, tag, relation, and what is wrong.
 
     Words that do not descend from the root come last, under a heading. A cycle is drawn from its
-    first word on.
-
-    Args:
-        drawn: The sentence.
-        width: The width of the drawing in terminal cells; indentation takes at most half of it.
-        colour: Whether to use the terminal's colours.
-
-    Returns:
-        The lines of the drawing.
+    first word on. Indentation takes at most half of the width.
     """
     rooted, unrooted = _make_branches(drawn.sentence.head, width // 2)
     branches = [*rooted, *unrooted]
@@ -67,9 +59,9 @@ def _describe_head(drawn: DrawnSentence, head: int) -> str:
 
 
 def _make_branches(heads: Sequence[int], limit: int) -> tuple[list[_Branch], list[_Branch]]:
-    """Return the branches of all words that descend from the root, and those of all other words.
+    """Return the branches of words that descend from the root, and those of others, as drawn.
 
-    Both are in the order of the drawing. limit: the maximum length of the connecting lines.
+    limit: the maximum length of the connecting lines.
     """
     dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, start=1):

@@ -8,18 +8,10 @@ from depkit.drawing.trees.kinds import WRONG, colour_text
 
 
 def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
-    """Draw a tree, one line for each constituent, and for each word with its tag.
+    """Yield a line for each constituent, and for each word with its tag; longer lines are clipped.
 
     Constituents that the predicted tree lacks are marked, and the wrong constituents of the
     predicted tree come last.
-
-    Args:
-        drawn: The sentence.
-        width: The width of the drawing in terminal cells; longer lines are clipped.
-        colour: Whether to use the terminal's colours.
-
-    Returns:
-        The lines of the drawing.
     """
     nodes, wrong = drawn.constituents
     last_child = {node.parent: index for index, node in enumerate(nodes)}

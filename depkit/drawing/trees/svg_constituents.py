@@ -16,16 +16,9 @@ WRONG_LEVEL = 22  # between two lines of wrong constituents
 def draw_constituents(
     drawn: DrawnSentence, top: int, colours: dict[Kind, str], strokes: dict[Kind, str]
 ) -> tuple[int, int, list[str]]:
-    """Draw the tree of a sentence.
+    """Draw the tree of a sentence below y = `top`.
 
-    Args:
-        drawn: The sentence.
-        top: The vertical position of the drawing's upper edge.
-        colours: The colour of each kind of node.
-        strokes: The attributes of the lines of each kind.
-
-    Returns:
-        The width of the drawing, the position of its lower edge, and its elements.
+    colours, strokes: of each kind of node. Returns the width, the lower edge and the elements.
     """
     nodes, wrong = drawn.constituents
     words = [node for node in nodes if node.word]

@@ -25,6 +25,7 @@ MIN_WIDTH = 40  # columns; with fewer columns, all letters of labels might be cl
 def show(
     sentences: PathLike | Sentence | Iterable[Sentence],
     diff: PathLike | Sentence | Iterable[Sentence] | None = None,
+    *,
     style: Style = "arcs",
     width: int | None = None,
     encoding: str = "utf-8",
@@ -61,16 +62,7 @@ def read_drawn_sentences(
     diff: PathLike | Sentence | Iterable[Sentence] | None = None,
     encoding: str = "utf-8",
 ) -> Iterator[DrawnSentence]:
-    """Read the sentences to draw, with the predicted trees of `diff` if it is given.
-
-    Args:
-        sentences: As for `show`.
-        diff: As for `show`.
-        encoding: The encoding of files.
-
-    Returns:
-        The sentences.
-    """
+    """Read the sentences to draw, with the predicted trees of `diff` if it is given."""
     gold_source = make_source(sentences, encoding)
     if diff is None:
         for number, sentence in enumerate(gold_source.sentences, start=1):
@@ -88,17 +80,7 @@ def read_drawn_sentences(
 def draw_sentences(
     sentences: Iterable[DrawnSentence], style: Style, width: int, colour: bool
 ) -> Iterator[str]:
-    """Draw sentences under their headings, with a blank line between two sentences.
-
-    Args:
-        sentences: The sentences.
-        style: As for `show`.
-        width: The width at which to wrap.
-        colour: Whether to use the terminal's colours.
-
-    Returns:
-        The text of each drawing, with the line ends.
-    """
+    """Yield the text of each drawing under its heading, with a blank line between two sentences."""
     separator = ""
     for drawn in sentences:
         heading = [f"# {line}" for line in (drawn.name, drawn.text) if line]

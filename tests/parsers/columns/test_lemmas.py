@@ -86,7 +86,7 @@ def test_a_model_has_the_lemmas_of_its_treebank_and_lexicon(tiny, tmp_path):
     parser = train_tagger(recipe, tiny, tmp_path / "model")
     expected = EMPTY.with_lemmas([*tiny, words])
     assert parser.vocabulary.lemmas == expected.lemmas
-    assert parser.lemmatizer.look_up(["geese"], [("NOUN", "_", "_")]) == ["goose"]
+    assert parser.tagging.lemmatizer.look_up(["geese"], [("NOUN", "_", "_")]) == ["goose"]
     # A run can be resumed only with the same lexicon.
     write([words.with_tree([0], ["dep"])], lexicon)
     recipe, sources = load_sources(recipe, tiny, tiny, CPU)
@@ -113,7 +113,7 @@ def test_an_ensemble_merges_the_lemma_dictionaries_of_its_members(tiny, tmp_path
     ]
     merged = combine(members).vocabulary.lemmas
     assert merged == EMPTY.with_lemmas(tiny).lemmas
-    assert combine(members).lemmatizer.dictionary == merged
+    assert combine(members).tagging.lemmatizer.dictionary == merged
 
 
 def test_a_lexicon_without_lemmas_is_rejected(tiny, tmp_path):
