@@ -50,7 +50,7 @@ def test_every_encoder_fits_a_small_treebank(kind, sentences, tmp_path):
 @pytest.mark.parametrize("moment", [1, 4, 8])
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_a_resumed_run_gives_the_model_of_an_uninterrupted_run(kind, moment, sentences, tmp_path):
-    recipe = make_recipe(kind, save_every=0.0)
+    recipe = make_recipe(kind)
     recipe = replace(recipe, parser=replace(recipe.parser, inputs=replace(INPUTS, dropout=0.3)))
     run(recipe, sentences, tmp_path / "whole")
     with kill_training_at(moment), pytest.raises(Killed):
