@@ -23,7 +23,7 @@ complete -c depkit -n '__depkit_is_command ""' -a ensemble -d 'Train several par
 complete -c depkit -n '__depkit_is_command ""' -a distill -d 'Train a small parser on the output of a larger one'
 complete -c depkit -n '__depkit_is_command ""' -a parse -d 'Parse text or treebanks into dependency trees'
 complete -c depkit -n '__depkit_is_command ""' -a tag -d 'Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA'
-complete -c depkit -n '__depkit_is_command ""' -a jackknife -d 'Predict the tags of a training file by taggers that have not seen them'
+complete -c depkit -n '__depkit_is_command ""' -a jackknife -d 'Tag a training file by taggers that have not seen it'
 complete -c depkit -n '__depkit_is_command ""' -a eval -d 'Score parsed files against a gold file'
 complete -c depkit -n '__depkit_is_command ""' -a analyze -d 'Break scores down by distance, depth, relation and more'
 complete -c depkit -n '__depkit_is_command ""' -a convert -d 'Convert Penn trees to dependencies, and between CoNLL formats'

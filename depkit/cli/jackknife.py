@@ -1,4 +1,4 @@
-"""`depkit jackknife`: predicts the tags of a training file by taggers that have not seen them."""
+"""`depkit jackknife`: tags a training file by taggers that have not seen it."""
 
 import os
 from contextlib import AbstractContextManager, nullcontext
@@ -58,7 +58,7 @@ def jackknife_command(
     quiet: options.Quiet = False,
     verbose: options.TrainVerbose = False,
 ) -> None:
-    """Predict the tags of a training file by taggers that have not seen them."""
+    """Tag a training file by taggers that have not seen it."""
     if len(elmo or []) > 1:
         raise typer.BadParameter("there is only one TRAIN file", param_hint="--elmo")
     _check_paths(train, output, work, resume)

@@ -30,7 +30,7 @@ COMMANDS = {
     "distill": "Train a small parser on the output of a larger one.",
     "parse": "Parse text or treebanks into dependency trees.",
     "tag": "Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA.",
-    "jackknife": "Predict the tags of a training file by taggers that have not seen them.",
+    "jackknife": "Tag a training file by taggers that have not seen it.",
     "eval": "Score parsed files against a gold file.",
     "analyze": "Break scores down by distance, depth, relation and more.",
     "convert": "Convert Penn trees to dependencies, and between CoNLL formats.",

@@ -248,6 +248,7 @@ Config = Annotated[  # older than recipe files, which can do the same
         metavar="FILE",
         help="Read settings from this TOML file. They override those of the recipe.",
         hidden=True,
+        rich_help_panel=MODEL,
     ),
 ]
 Treebank = Annotated[
@@ -425,7 +426,8 @@ Format = Annotated[
     ),
 ]
 JsonFlag = Annotated[  # an older name of --format json
-    bool, typer.Option("--json", hidden=True, rich_help_panel=OUTPUT)
+    bool,
+    typer.Option("--json", help="The same as --format json.", hidden=True, rich_help_panel=OUTPUT),
 ]
 
 

@@ -138,7 +138,7 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("factored", None, ["encoder.positions=rotary"]), "positions is 'rotary'"),
         (("factored", None, ["encoder.convolution=3"]), "with encoder.kind=selfatt"),
         (("bilstm", None, ["training.punct=commas"]), "training.punct: there is no punctuation"),
-        (("tagger", None, ["training.punct=upos"]), "family=tagger has no scores of trees"),
+        (("tagger", None, ["training.punct=upos"]), "family=tagger has no scores that leave out"),
         (("bilstm", None, ["encoder.kind=none", "inputs.stop=true"]), "stop has no effect"),
         (("factored", None, ["training.patience=5"]), "training.plateau is 5, but"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend can only be set with"),

@@ -129,7 +129,7 @@ def test_punctuation_cannot_be_left_out_of_the_scores_of_a_tagger(tmp_path):
     options = {"train": TINY, "dev": TINY, "epochs": 1, "device": "cpu"}
     settings = [*SETTINGS[:4], "tokenizer.enabled=false"]
     depkit.train(**options, output=tmp_path / "tagger", recipe="tagger", settings=settings)
-    with pytest.raises(ConfigError, match="family=tagger has no scores of trees"):
+    with pytest.raises(ConfigError, match="family=tagger has no scores that leave out"):
         depkit.train(
             **options, output=tmp_path / "on", init=tmp_path / "tagger", recipe="small",
             punct="upos",
