@@ -97,8 +97,8 @@ if TYPE_CHECKING:
     from depkit.score.evaluation import Evaluation
     from depkit.score.evaluators import evaluate
     from depkit.score.report import analyze
-    from depkit.training.loop import TrainingError
     from depkit.training.origin import ResumeError
+    from depkit.training.plan import TrainingError
     from depkit.training.run import train
 
 __all__ = [
@@ -116,7 +116,7 @@ _MODULES = {
     "Parser": "depkit.parsers.base",
     "ResumeError": "depkit.training.origin",
     "Sentence": "depkit.corpus.sentence",
-    "TrainingError": "depkit.training.loop",
+    "TrainingError": "depkit.training.plan",
     "TransformerError": "depkit.parsers.inputs.transformer",
     "Word": "depkit.corpus.word",
     "analyze": "depkit.score.report",

@@ -46,7 +46,7 @@ COMMANDS = {
     "train-transformer": TRAIN.replace(".conllu", ".conllx")
     + " --set inputs.context.source=transformer --set inputs.context.model=IN/bert",
     "train-elmo": TRAIN.replace(".conllu", ".conllx")
-    + " --features IN/tiny.hdf5 --dev-features IN/tiny.hdf5 --set inputs.context.source=elmo"
+    + " --elmo IN/tiny.hdf5 --dev-elmo IN/tiny.hdf5 --set inputs.context.source=elmo"
     " --set inputs.context.layers=average --set inputs.context.top=0",
     "train-processes": f"--standalone --nproc-per-node 2 --no-python {DEPKIT} {TRAIN}",
     "ensemble": f"ensemble IN/tiny.conllx --dev IN/tiny.conllx -o OUT/model --folds 2 {SMALL}"

@@ -7,7 +7,6 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.help import DATA, MODEL
-from depkit.cli.train import note_interruption
 
 
 def distill_command(
@@ -18,6 +17,7 @@ def distill_command(
             help="Learn from this model: a model directory, or the name of a bundled model.",
         ),
     ],
+    *,
     train: Annotated[
         list[str],
         typer.Option(
@@ -73,14 +73,16 @@ def distill_command(
             param_hint="TEXT",
         )
 
-    options.check_inputs([*train, dev], quiet)
-    options.check_punct(punct or "keep")
+    options.check_training([*train, dev], punct, quiet)
 
-    from depkit.ensemble.distillation import distill
+    from depkit.ensemble.distillation import DistillationJob, distill
 
-    with note_interruption("--resume continues from what has been saved", quiet):
-        distill(
-            [teacher, *(teachers or [])], train, output, files, dev, dev_split, recipe, config,
-            settings or [], input, seed, epochs, patience, max_time, resume, device, batch_tokens,
-            threads, encoding, quiet, verbose, keep_state, punct,
-        )  # fmt: skip
+    job = DistillationJob(
+        teachers=[teacher, *(teachers or [])], train=train, output=output, text=files, dev=dev,
+        dev_split=dev_split, recipe=recipe, config=config, settings=settings or [], input=input,
+        seed=seed, epochs=epochs, patience=patience, max_time=max_time, punct=punct, resume=resume,
+        keep_state=keep_state, device=device, batch_tokens=batch_tokens, threads=threads,
+        encoding=encoding, quiet=quiet, verbose=verbose,
+    )  # fmt: skip
+    with options.note_interruption("--resume continues from what has been saved", quiet):
+        distill(job)

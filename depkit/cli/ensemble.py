@@ -1,6 +1,5 @@
 """`depkit ensemble`: trains several parsers and writes one model directory with all of them."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,12 +7,11 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.help import MACHINE, MODEL
-from depkit.cli.output import print_message
-from depkit.cli.train import note_interruption
 
 
 def ensemble_command(
     train: options.TrainFiles,
+    *,
     output: options.ModelOutput,
     dev: options.Dev = "",
     dev_split: options.DevSplit = None,
@@ -53,8 +51,8 @@ def ensemble_command(
     ] = None,
     config: options.Config = "",
     settings: options.Settings = None,
-    features: options.TrainFeatures = None,
-    dev_features: options.DevFeatures = "",
+    elmo: options.TrainElmo = None,
+    dev_elmo: options.DevElmo = "",
     seed: options.TrainSeed = 1,
     epochs: options.Epochs = None,
     patience: options.Patience = None,
@@ -89,37 +87,23 @@ def ensemble_command(
     ] = False,
 ) -> None:
     """Train an ensemble: several parsers whose predictions are combined."""
-    directory = Path(output)
-    if directory.exists() and not directory.is_dir():
-        raise ValueError(f"{output} is a file; name a directory")
     names = [name.strip() for name in recipes.split(",") if name.strip()]
     if not names:
         raise typer.BadParameter("name at least one recipe", param_hint="--recipes")
     stems = {Path(name).stem for name in names}
     if len(stems) < len({*names}):
         raise typer.BadParameter("two recipes have the same name", param_hint="--recipes")
+    options.check_training([*train, dev], punct, quiet)
 
-    from depkit.ensemble.members import Plan
+    from depkit.ensemble.members import EnsembleJob
     from depkit.ensemble.training import train_ensemble
-    from depkit.parsers.engine.device import find_devices
-    from depkit.parsers.model_directory import ENSEMBLE
-    from depkit.training.run import combine_settings, parse_duration
 
-    limit = parse_duration(max_time)
-    for ensemble in reuse or []:
-        if not (Path(ensemble) / ENSEMBLE).exists() and not list(Path(ensemble).glob("fold-*")):
-            raise ValueError(f"--reuse {ensemble}: there is no ensemble in this directory")
-    devices = list(map(str, find_devices(device)))
-    overlay = combine_settings(settings, epochs, patience, punct)
-    plan = Plan(
-        train, dev, dev_split, directory, names, folds, config, overlay, features or [],
-        dev_features, reuse or [], seed, limit, encoding, quiet, keep_state,
+    job = EnsembleJob(
+        train=train, output=output, dev=dev, dev_split=dev_split, recipes=names, folds=folds,
+        mean=mean, reuse=reuse or [], config=config, settings=settings or [], elmo=elmo or [],
+        dev_elmo=dev_elmo, seed=seed, epochs=epochs, patience=patience, max_time=max_time,
+        punct=punct, keep_state=keep_state, device=device, threads=threads, encoding=encoding,
+        quiet=quiet, verbose=verbose,
     )  # fmt: skip
-    options.check_inputs([*train, dev], quiet)
-    options.check_punct(punct or "keep")
-    if verbose and not quiet:
-        print_message(f"# {folds} members on {', '.join(devices)}")
-    with note_interruption("the same command continues where it was interrupted", quiet):
-        train_ensemble(
-            plan, devices, threads or max(1, (os.cpu_count() or 1) // len(devices)), mean
-        )
+    with options.note_interruption("the same command continues where it was interrupted", quiet):
+        train_ensemble(job)

@@ -8,8 +8,8 @@ import typer
 from depkit.cli import options
 from depkit.cli.evaluation_tables import render_records
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT, option
+from depkit.cli.names import name_options
 from depkit.cli.output import print_message, print_output
-from depkit.cli.usage import name_options
 from depkit.score.evaluation import Evaluation, find_metric
 from depkit.score.evaluators import EVALUATORS, Evaluator, find_evaluator
 from depkit.score.records import evaluation_records

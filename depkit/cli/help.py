@@ -8,8 +8,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from depkit.cli.usage import name_options
-from depkit.files.errors import ArgumentError
+from depkit.cli.names import name_options, replace_old_names
+from depkit.files.errors import ArgumentError, FormatError
 
 # The sections of a long help; an option names its section as `rich_help_panel`.
 DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
@@ -51,18 +51,32 @@ class _HelpLayout:
 
 
 class Command(_HelpLayout, TyperCommand):
-    """A subcommand."""
+    """A subcommand, which knows old names of its options, and names options in messages."""
+
+    def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
+        """Parse a command line."""
+        options = {name for parameter in self.get_params(context) for name in parameter.opts}
+        rest: list[str] = super().parse_args(context, replace_old_names(arguments, options))
+        return rest
 
     def invoke(self, context: Any) -> Any:
-        """Run the command; an error in an argument of the library names the option instead."""
+        """Run the command; a message of the library then names options instead of arguments."""
         try:
             return super().invoke(context)
-        except ArgumentError as error:
-            options = {parameter.name: parameter.opts[0] for parameter in self.params}
-            names = (options.get(name, name) for name in error.argument.split(", "))
-            hint = ", ".join(names)
-            message = name_options(error.message)
-            raise typer.BadParameter(message, ctx=context, param_hint=hint) from None
+        except ValueError as error:
+            parameters = [p for p in self.params if p.param_type_name == "option"]
+            options = {parameter.name: max(parameter.opts, key=len) for parameter in parameters}
+            error.args = tuple(
+                name_options(text, options) if isinstance(text, str) else text
+                for text in error.args
+            )
+            if isinstance(error, ArgumentError):
+                names = [options.get(name, name) for name in error.argument.split(", ")]
+                hint = ", ".join(names)
+                raise typer.BadParameter(error.args[1], ctx=context, param_hint=hint) from None
+            if isinstance(error, FormatError):
+                error.message = error.args[-1]
+            raise
 
     def collect_usage_pieces(self, context: Any) -> list[str]:
         """Return the parts of the usage line, without Typer's braces around arguments."""

@@ -30,6 +30,7 @@ COMMANDS = {
     "distill": "Train a small parser on the output of a larger one.",
     "parse": "Parse text or treebanks into dependency trees.",
     "tag": "Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA.",
+    "jackknife": "Tag a training file by taggers that have not seen it.",
     "eval": "Score parsed files against a gold file.",
     "analyze": "Break scores down by distance, depth, relation and more.",
     "convert": "Convert Penn trees to dependencies, and between CoNLL formats.",
@@ -93,6 +94,9 @@ class Subcommands(Group):
         name, *rest = arguments
         if name not in COMMANDS:
             context.fail(describe_unknown("command", name, COMMANDS, COMMANDS))
+        if name == "tag" and any(argument.partition("=")[0] == "--folds" for argument in rest):
+            print_message("depkit: note: depkit tag --folds is now depkit jackknife --folds")
+            name = "jackknife"
         if name != "train" and started_by_torchrun():
             raise ConfigError(f"torchrun can start only depkit train; run depkit {name} without it")
         return name, subcommand(name), rest

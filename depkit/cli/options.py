@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +16,7 @@ from depkit.files.storage import is_url
 
 if TYPE_CHECKING:
     from depkit.files.progress import ProgressBars
+    from depkit.serving.job import Job
 
 
 def _check_encoding(encoding: str) -> str:
@@ -176,9 +178,10 @@ OutputDir = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-Features = Annotated[
+Elmo = Annotated[
     list[str] | None,
     typer.Option(
+        "--elmo",
         metavar="FILE",
         help="Read the ELMo vectors of an input file from this HDF5 file, for a model that needs"
         " them. Give the option once for each input file, in the same order.",
@@ -234,15 +237,17 @@ Recipe = Annotated[
         envvar="DEPKIT_RECIPE",
         metavar="RECIPE",
         help="Train with this recipe, a set of settings that comes with depkit: selfatt, bilstm,"
-        " small and others. The command depkit info lists all recipes.",
+        " small and others. The command depkit info lists all recipes. A TOML file (NAME.toml)"
+        " changes settings of the recipe that it names as base, or else of selfatt.",
         rich_help_panel=MODEL,
     ),
 ]
-Config = Annotated[
+Config = Annotated[  # older than recipe files, which can do the same
     str,
     typer.Option(
         metavar="FILE",
         help="Read settings from this TOML file. They override those of the recipe.",
+        hidden=True,
         rich_help_panel=MODEL,
     ),
 ]
@@ -262,22 +267,22 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Override one setting of the recipe and of --config, e.g. encoder.layers=4. The option"
-        " can be given several times. depkit train --help explains important settings.",
+        help="Override one setting of the recipe, e.g. encoder.layers=4. The option can be given"
+        " several times. depkit train --help explains important settings.",
         rich_help_panel=MODEL,
     ),
 ]
-TrainFeatures = Annotated[
+TrainElmo = Annotated[
     list[str] | None,
     typer.Option(
-        "--features",
+        "--elmo",
         metavar="FILE",
         help="Read the ELMo vectors of a TRAIN file from this HDF5 file. Give the option once for"
         " each TRAIN file, in the same order.",
         rich_help_panel=DATA,
     ),
 ]
-DevFeatures = Annotated[
+DevElmo = Annotated[
     str,
     typer.Option(
         metavar="FILE",
@@ -371,6 +376,9 @@ KeepState = Annotated[
     ),
 ]
 TrainVerbose = Annotated[bool, verbose_flag("Print all settings of the training on stderr.")]
+VerboseSpeed = Annotated[
+    bool, verbose_flag("Print the number of words and the speed on stderr at the end.")
+]
 
 Subtypes = Literal["keep", "drop"]
 TableFormat = Literal["text", "json", "latex", "markdown", "csv"]
@@ -418,7 +426,8 @@ Format = Annotated[
     ),
 ]
 JsonFlag = Annotated[  # an older name of --format json
-    bool, typer.Option("--json", hidden=True, rich_help_panel=OUTPUT)
+    bool,
+    typer.Option("--json", help="The same as --format json.", hidden=True, rich_help_panel=OUTPUT),
 ]
 
 
@@ -460,6 +469,23 @@ def check_punct(punct: str) -> None:
         raise typer.BadParameter(str(error), param_hint="--punct") from None
 
 
+def check_training(files: Sequence[str], punct: str, quiet: bool) -> None:
+    """Check the files that a training reads, as `check_inputs` does, and the option --punct."""
+    check_inputs(files, quiet)
+    check_punct(punct or "keep")
+
+
+@contextmanager
+def note_interruption(advice: str, quiet: bool) -> Iterator[None]:
+    """Print advice on how to resume if Ctrl-C interrupts the body of the with statement."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not quiet:
+            print_message(f"depkit: note: the run was interrupted; {advice}")
+        raise
+
+
 def note_printer(quiet: bool) -> Callable[[str], None]:
     """Return a function that prints notes on stderr, or does nothing if quiet."""
 
@@ -485,7 +511,16 @@ def progress_bars(quiet: bool, files: Sequence[str], output: str = "") -> "Progr
     return ProgressBars(quiet or reads_keyboard or writes_terminal)
 
 
-def print_speed(sentences: int, words: int, seconds: float) -> None:
-    """Print how many sentences and words a run has processed, and how fast."""
-    speed = f"{words / max(seconds, 1e-9):,.0f} words/s"
-    print_message(f"{sentences:,} sentences, {words:,} words in {seconds:.1f} s ({speed})")
+def annotate(job: "Job", quiet: bool, verbose: bool) -> None:
+    """Parse or tag files; if verbose, print how many sentences and words, and how fast."""
+    check_inputs(job.files, quiet)
+
+    from depkit.serving.files import annotate_files
+
+    bars = progress_bars(quiet, job.files, "" if job.output_dir else job.output)
+    totals = annotate_files(job, note_printer(quiet), bars)
+    if verbose and not quiet:
+        print_message(
+            f"{totals.sentences:,} sentences, {totals.words:,} words in {totals.seconds:.1f} s"
+            f" ({totals.words / max(totals.seconds, 1e-9):,.0f} words/s)"
+        )

@@ -5,8 +5,8 @@ from typing import Annotated
 from depkit.cli import options
 from depkit.cli.evaluate import EvalbParameters, Gold, Preds, Subtypes
 from depkit.cli.help import OUTPUT, option
+from depkit.cli.names import name_options
 from depkit.cli.output import print_message
-from depkit.cli.usage import name_options
 from depkit.drawing.report.comparison import make_contents
 from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page

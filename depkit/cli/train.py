@@ -1,26 +1,24 @@
 """`depkit train`: trains a parser on treebanks and writes a model directory."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from depkit.cli import options
 from depkit.cli.help import MODEL, TRAINING
-from depkit.cli.output import print_message
 
 
 def train_command(
     train: options.TrainFiles,
+    *,
     output: options.ModelOutput,
     dev: options.Dev = "",
     dev_split: options.DevSplit = None,
     recipe: options.Recipe = "selfatt",
     config: options.Config = "",
     settings: options.Settings = None,
-    features: options.TrainFeatures = None,
-    dev_features: options.DevFeatures = "",
+    elmo: options.TrainElmo = None,
+    dev_elmo: options.DevElmo = "",
     parses: options.Parses = None,
     dev_parses: options.DevParses = "",
     init: Annotated[
@@ -56,25 +54,18 @@ def train_command(
     verbose: options.TrainVerbose = False,
 ) -> None:
     """Train a parser, and with it a tagger and a tokenizer."""
-    options.check_inputs([*train, dev, *(parses or []), dev_parses], quiet)
-    options.check_punct(punct or "keep")
+    options.check_training([*train, dev, *(parses or []), dev_parses], punct, quiet)
 
-    from depkit.training import run
+    from depkit.training.job import TrainingJob
+    from depkit.training.run import run_job
 
-    with note_interruption("--resume continues from the last checkpoint, if there is one", quiet):
-        run.train(
-            train, output, dev, dev_split, recipe, config, settings or [], features or [],
-            dev_features, init, seed, seeds, epochs, patience, max_time, resume, device, threads,
-            encoding, quiet, verbose, keep_state, punct, parses or [], dev_parses,
-        )  # fmt: skip
-
-
-@contextmanager
-def note_interruption(advice: str, quiet: bool) -> Iterator[None]:
-    """Print advice on how to resume if Ctrl-C interrupts the body of the with statement."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not quiet:
-            print_message(f"depkit: note: the run was interrupted; {advice}")
-        raise
+    job = TrainingJob(
+        train=train, output=output, dev=dev, dev_split=dev_split, recipe=recipe, config=config,
+        settings=settings or [], elmo=elmo or [], dev_elmo=dev_elmo, parses=parses or [],
+        dev_parses=dev_parses, init=init, seed=seed, seeds=seeds, epochs=epochs, patience=patience,
+        max_time=max_time, punct=punct, resume=resume, keep_state=keep_state, device=device,
+        threads=threads, encoding=encoding, quiet=quiet, verbose=verbose,
+    )  # fmt: skip
+    advice = "--resume continues from the last checkpoint, if there is one"
+    with options.note_interruption(advice, quiet):
+        run_job(job)

@@ -1,7 +1,6 @@
 """The messages of usage errors."""
 
 import os
-import re
 from typing import Any
 
 import typer
@@ -37,11 +36,6 @@ def usage_message(error: Any) -> str:
     if from_environment:
         name = f"{parameter.envvar}={_make_printable(value)} in the environment"
     return f"{name}: {message}" if name else message
-
-
-def name_options(message: str) -> str:
-    """Return a message of the library with its arguments as options: `punct` becomes --punct."""
-    return re.sub("`([a-z_]+)`", lambda match: "--" + match[1].replace("_", "-"), message)
 
 
 def _unknown_option_message(error: Any) -> str:

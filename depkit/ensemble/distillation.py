@@ -39,6 +39,7 @@ from depkit.parsers.columns.soft_targets import WEIGHT, column_slices, soft_arra
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig
+from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.dataset import Dataset, layout
 from depkit.parsers.inputs.parts import reads_dictionary
 from depkit.parsers.inputs.tables import Table
@@ -48,124 +49,84 @@ from depkit.parsers.model_directory import find_model, load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
 from depkit.training.data import digest_of_sentences, read_data
-from depkit.training.loop import Feed
+from depkit.training.job import BaseJob
+from depkit.training.plan import Feed, Plan
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe, make_recipe
+from depkit.training.recipe import Recipe
 
 TREEBANK = "train"  # the rows of the treebank are written to train.safetensors
 
 
-def distill(
-    teachers: Sequence[PathLike],
-    train: Sequence[PathLike],
-    output: PathLike,
-    text: Sequence[str] = (),
-    dev: PathLike = "",
-    dev_split: float | None = None,
-    recipe: str = "small",
-    config: str = "",
-    settings: Sequence[str] = (),
-    input: str | None = None,
-    seed: int = 1,
-    epochs: int | None = None,
-    patience: int | None = None,
-    max_time: str = "",
-    resume: bool = False,
-    device: str = "auto",
-    batch_tokens: int | None = None,
-    threads: int | None = None,
-    encoding: str = "utf-8",
-    quiet: bool = False,
-    verbose: bool = False,
-    keep_state: bool = False,
-    punct: str = "",
-) -> Path:
-    """Train a student, as `depkit distill` does, and return its model directory.
+@dataclass(frozen=True, kw_only=True)
+class DistillationJob(BaseJob):
+    """The training of a student, as by `depkit distill`."""
 
-    Raises what `training.run.train` raises, TeacherError if the student cannot learn from this kind
-    of teacher, and CombinationError if several teachers cannot be combined.
+    teachers: Sequence[PathLike]  # one or more models; several teach the mean of their outputs
+    text: Sequence[str] = ()  # files without gold trees, which the teacher parses for the student
+    input: str | None = None  # the format of the text files, as for `Parser.read`
+    recipe: str = "small"  # the student's
+    batch_tokens: int | None = None  # the maximum number of tokens in a batch of the teacher
 
-    Args:
-        teachers: Names or directories of one or more models. Several teach the mean of their
-            probabilities.
-        train: Treebank files to train the student on.
-        output: Model directory to write.
-        text: Files without gold trees. The teacher parses them for the student.
-        dev: As for `training.run.train`.
-        dev_split: As for `training.run.train`.
-        recipe: The student's recipe.
-        config: As for `training.run.train`.
-        settings: As for `training.run.train`.
-        input: Format of the text files, as for `Parser.read`.
-        seed: As for `training.run.train`.
-        epochs: As for `training.run.train`.
-        patience: As for `training.run.train`.
-        max_time: As for `training.run.train`.
-        resume: Resume an interrupted run, with the targets that the teacher has computed so far.
-        device: Device for teacher and student.
-        batch_tokens: Maximum number of tokens in a batch of the teacher.
-        threads: As for `training.run.train`.
-        encoding: Character encoding of the treebank and text files.
-        quiet: As for `training.run.train`.
-        verbose: As for `training.run.train`.
-        keep_state: As for `training.run.train`.
-        punct: As for `training.run.train`.
+
+def distill(job: DistillationJob) -> Path:
+    """Train a student and return its model directory.
+
+    A run that is resumed keeps the targets that the teacher has computed so far. Raises what
+    `training.run.train` raises, TeacherError if the student cannot learn from this kind of teacher,
+    and CombinationError if several teachers cannot be combined.
     """
-    limit = run.parse_duration(max_time)
-    student_recipe = make_recipe(
-        recipe, config or None, run.combine_settings(settings, epochs, patience, punct)
-    )
-    check_student(student_recipe)
-    used_device = run.set_up_device(device, threads)
-    with run.reserve_output(output, resume) as directory:
-        data = read_data(student_recipe.parser, train, dev, dev_split, encoding)
-        parser = check_teacher(
-            combine([load(teacher, device, threads=threads) for teacher in teachers])
+    recipe = job.make_recipe()
+    check_student(recipe)
+    device = run.set_up_device(job.device, job.threads)
+    with run.reserve_output(job.output, job.resume) as directory:
+        data = read_data(recipe.parser, job)
+        teacher = check_teacher(
+            combine([load(model, job.device, threads=job.threads) for model in job.teachers])
         )
-        for file in text:  # report an empty file now, not after hours of work
-            if not any(True for _ in parser.read(file, input, encoding)):
+        for file in job.text:  # report an empty file now, not after hours of work
+            if not any(True for _ in teacher.read(file, job.input, job.encoding)):
                 raise DataError(f"{file}: the file contains no sentences")
-        progress = Progress(directory, quiet)
-        prepared = run.prepare(student_recipe, data, used_device, say=progress.say)
-        if verbose:
-            progress.say(run.describe_settings(prepared.recipe, used_device))
+        progress = Progress(directory, job.quiet)
+        plan = replace(
+            run.prepare(recipe, data, directory, device, say=progress.say), seed=job.seed,
+            resume=job.resume, max_time=job.seconds, keep_state=job.keep_state, progress=progress,
+        )  # fmt: skip
+        if job.verbose:
+            progress.say(run.describe_settings(plan.recipe, device))
         remove_abandoned(directory / "text")
-        limit -= run.provide_tokenizer(
-            directory, prepared, used_device, seed, limit, progress.say, parser, teachers[0]
-        )
-        compute_rows = make_row_function(parser, batch_tokens)
-        key = digest(*(digest_model(find_model(teacher)) for teacher in teachers))
-        provenance = f"Distilled from {' and '.join(map(str, teachers))} on the treebank"
-        treebank_rows = provide_treebank_rows(
-            compute_rows, prepared.train, directory, key, progress
-        )
-        shards: list[Shard] = []
-        if text:
-            with reading_bar(progress.bars, "teacher", text):
-                silver = annotate_text(
-                    parser, compute_rows, text, directory / "text", key, input, encoding, progress
-                )
-            omitted = [f"{count:,} {reason}" for reason, count in silver.omitted.items()]
-            size = f"{silver.num_sentences:,} sentences ({silver.num_words:,} words)"
-            progress.say(f"text: {size}" + (f"; omitted: {', '.join(omitted)}" if omitted else ""))
-            names = ", ".join(Path(file).name for file in text)
-            ratio = prepared.recipe.distillation.text
-            provenance += f" and on {size} of {names}; in each epoch, the student reads"
-            provenance += f" {ratio:g} times as many words of this text as of the treebank"
-            shards, key = silver.shards, key + silver.key
-        distillation_data = make_distillation_data(
-            prepared.recipe, prepared.train, treebank_rows, shards, parser,
-            prepared.sources.lexicon,
-        )  # fmt: skip
-        del parser, compute_rows  # free the teacher's memory for the training of the student
-        feed = make_feed(distillation_data, key, prepared.sources.transformer)
-        run.train_model(
-            prepared, directory, used_device, seed, resume, limit, progress,
-            vocabulary=distillation_data.student, feed=feed, teacher=provenance,
-            keep_state=keep_state,
-        )  # fmt: skip
-        run.report_model(directory, student_recipe.parser, progress.say)
+        seconds = run.provide_tokenizer(plan, job.teachers[0], teacher)
+        plan = _learn_from(teacher, job, replace(plan, max_time=plan.max_time - seconds))
+        del teacher  # free its memory for the training of the student
+        run.train_model(plan)
+        run.report_model(directory, recipe.parser, progress.say)
         return directory
+
+
+def _learn_from(teacher: GraphParser, job: DistillationJob, plan: Plan) -> Plan:
+    """Return the plan with what the teacher predicts for the treebank and the text as its feed."""
+    progress, directory = plan.reporter, plan.directory
+    compute_rows = make_row_function(teacher, job.batch_tokens)
+    key = digest(*(digest_model(find_model(model)) for model in job.teachers))
+    provenance = f"Distilled from {' and '.join(map(str, job.teachers))} on the treebank"
+    treebank_rows = provide_treebank_rows(compute_rows, plan.train, directory, key, progress)
+    shards: list[Shard] = []
+    if job.text:
+        with reading_bar(progress.bars, "teacher", job.text):
+            silver = annotate_text(
+                teacher, compute_rows, job.text, directory / "text", key, input=job.input,
+                encoding=job.encoding, progress=progress,
+            )  # fmt: skip
+        omitted = [f"{count:,} {reason}" for reason, count in silver.omitted.items()]
+        size = f"{silver.num_sentences:,} sentences ({silver.num_words:,} words)"
+        progress.say(f"text: {size}" + (f"; omitted: {', '.join(omitted)}" if omitted else ""))
+        names = ", ".join(Path(file).name for file in job.text)
+        ratio = plan.recipe.distillation.text
+        provenance += f" and on {size} of {names}; in each epoch, the student reads"
+        provenance += f" {ratio:g} times as many words of this text as of the treebank"
+        shards, key = silver.shards, key + silver.key
+    data = make_distillation_data(plan, treebank_rows, shards, teacher)
+    feed = make_feed(data, key, plan.sources.transformer)
+    return replace(plan, vocabulary=data.student, feed=feed, teacher=provenance)
 
 
 def check_student(recipe: Recipe) -> None:
@@ -200,18 +161,10 @@ def provide_treebank_rows(
 ) -> np.ndarray:
     """Return the teacher's rows of a treebank's words, [words, width] uint16.
 
-    Label distributions are those at the gold heads. The rows are computed only if a model
-    directory does not contain them yet.
+    Label distributions are those at the gold heads. The rows are computed only if the student's
+    model directory does not contain them yet. key: digest of the teacher.
 
-    Args:
-        compute_rows: The teacher, see `make_row_function`.
-        sentences: The treebank.
-        directory: The student's model directory, where the rows are stored.
-        key: Digest of the teacher.
-        progress: Receives messages on the progress.
-
-    Raises:
-        DataError: If the stored rows are of another teacher or treebank.
+    Raises DataError if the stored rows are of another teacher or treebank.
     """
     shard = Shard(directory / TREEBANK)
     key += digest_of_sentences(sentences)
@@ -239,12 +192,6 @@ def build_student_vocabulary(
 
     Words and characters are those of treebank and text. Deprels and tags are those of the treebank,
     followed by the teacher's remaining ones.
-
-    Args:
-        recipe: The student's recipe.
-        treebank: The treebank to train on.
-        shards: The shards of text to train on.
-        teacher: The vocabulary of the teacher.
     """
     text = chain.from_iterable(shard.sentences() for shard in shards)
     family = get_family(recipe.parser)
@@ -311,7 +258,7 @@ def interleave(shards: Sequence[Shard]) -> list[Shard]:
     return [shards[i] for i in order]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DistillationData:
     """The data that a student is trained on: a treebank with its rows, and shards of text."""
 
@@ -339,12 +286,7 @@ class DistillationData:
         return np.concatenate((layout(self.treebank)[0], *text))
 
     def make_dataset(self, epoch: int, transformer: Transformer | None = None) -> Dataset:
-        """Return an epoch's Dataset: the treebank, and sentences of text without gold targets.
-
-        Args:
-            epoch: Index of the epoch, from 0.
-            transformer: The transformer that the student reads, if any.
-        """
+        """Return an epoch's Dataset: the treebank, and sentences of text without gold targets."""
         sentences, rows = list(self.treebank), [self.treebank_rows]
         masks = self.select_sentences(epoch)
         for shard, lengths, mask in zip(self.shards, self.lengths, masks, strict=True):
@@ -376,13 +318,7 @@ def _word_mask(dataset: Dataset) -> np.ndarray:
 
 
 def make_feed(data: DistillationData, key: str, transformer: Transformer | None = None) -> Feed:
-    """Return what `loop.train` is to train on in each epoch.
-
-    Args:
-        data: The treebank and the text.
-        key: Digest of the teacher and the text.
-        transformer: The transformer that the student reads, if any.
-    """
+    """Return what to train on in each epoch; key: digest of the teacher and the text."""
     if not data.shards:
         treebank = data.make_dataset(0, transformer)
         return Feed(lambda epoch: treebank.sizes, lambda epoch: treebank, key)
@@ -390,23 +326,18 @@ def make_feed(data: DistillationData, key: str, transformer: Transformer | None 
 
 
 def make_distillation_data(
-    recipe: Recipe, treebank: Sequence[Sentence], treebank_rows: np.ndarray,
-    shards: Sequence[Shard], teacher: Parser, lexicon: Sequence[Sentence] = (),
-) -> DistillationData:  # fmt: skip
+    plan: Plan, treebank_rows: np.ndarray, shards: Sequence[Shard], teacher: Parser
+) -> DistillationData:
     """Return the data that a student is trained on, with the student's vocabulary.
 
-    Args:
-        recipe: The student's recipe, without "auto" settings.
-        treebank: The treebank.
-        treebank_rows: The teacher's rows of the treebank's words, [words, width] uint16.
-        shards: The shards of text.
-        teacher: The teacher.
-        lexicon: Further sentences for the student's lemma dictionary.
+    treebank_rows: the teacher's rows of the treebank's words, [words, width] uint16.
     """
-    student = build_student_vocabulary(recipe, treebank, shards, teacher.vocabulary)
+    student = build_student_vocabulary(plan.recipe, plan.train, shards, teacher.vocabulary)
     shards = interleave(shards)
+    with_tags = reads_dictionary(plan.recipe.parser.inputs)
     return DistillationData(
-        recipe, treebank, treebank_rows, shards, [shard.lengths() for shard in shards],
-        row_columns(teacher), teacher.vocabulary,
-        student.with_lemmas([*treebank, *lexicon], reads_dictionary(recipe.parser.inputs)),
+        recipe=plan.recipe, treebank=plan.train, treebank_rows=treebank_rows, shards=shards,
+        lengths=[shard.lengths() for shard in shards], row_columns=row_columns(teacher),
+        teacher=teacher.vocabulary,
+        student=student.with_lemmas([*plan.train, *plan.sources.lexicon], with_tags),
     )  # fmt: skip

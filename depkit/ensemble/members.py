@@ -4,7 +4,6 @@ This is the n-fold jack-knife of Li et al. (2019, section 3.2). The members use 
 turn.
 """
 
-import math
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,138 +12,101 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from depkit.corpus.io import PathLike
 from depkit.ensemble.jackknife import assign_folds
 from depkit.files.atomic import atomic_directory, copy_directory
 from depkit.files.errors import DataError
 from depkit.files.lock import lock_directory
 from depkit.files.progress import ProgressBars
+from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.ensembles import check_combination
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.dataset import layout
-from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import State, has_run
 from depkit.training.data import read_data
+from depkit.training.job import BaseJob
 from depkit.training.origin import ResumeError
+from depkit.training.plan import Plan
 from depkit.training.progress import Progress
-from depkit.training.recipe import Recipe, make_recipe
-from depkit.training.run import (
-    Prepared,
-    Say,
-    copy_tokenizer,
-    prepare,
-    train_model,
-)
+from depkit.training.recipe import make_recipe
+from depkit.training.run import Say, copy_tokenizer, prepare, train_model
 from depkit.training.traces import check_resumable
 
 
-@dataclass(frozen=True)
-class Plan:
-    """An ensemble to train. The fields are the options of `depkit ensemble` of the same names."""
+@dataclass(frozen=True, kw_only=True)
+class EnsembleJob(BaseJob):
+    """An ensemble to train, as by `depkit ensemble`; its `recipe` is not used.
 
-    train: Sequence[str]
-    dev: str
-    dev_split: float | None
-    directory: Path
-    recipes: Sequence[str]
-    folds: int
-    config: str = ""
-    settings: Sequence[str] = ()
-    features: Sequence[str] = ()
-    dev_features: str = ""
-    reuse: Sequence[str] = ()  # directories of other ensembles
-    seed: int = 1
-    max_time: float = math.inf  # seconds, for the training of each member
-    encoding: str = "utf-8"
-    quiet: bool = False
-    keep_state: bool = False
+    `device` can name several devices, separated by commas. Each trains one member at a time;
+    several are used in parallel, each by a separate process with `threads` threads.
+    """
+
+    recipes: Sequence[str] = ("selfatt", "bilstm")  # of the members, which take turns
+    folds: int = 6
+    mean: Mean = "arithmetic"  # how the members' distributions are combined
+    reuse: Sequence[PathLike] = ()  # directories of other ensembles, whose members are copied
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the ensemble."""
+        return Path(self.output)
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the members' directories: fold-1-selfatt, fold-2-bilstm, ..."""
-        return [f"fold-{i + 1}-{Path(self.recipe(i)).stem}" for i in range(self.folds)]
+        """The names of the members' directories: fold-1-selfatt, fold-2-bilstm, ..."""
+        return [f"fold-{i + 1}-{Path(self.member_recipe(i)).stem}" for i in range(self.folds)]
 
-    def recipe(self, member: int) -> str:
+    def member_recipe(self, member: int) -> str:
         """Return the name of a member's recipe; members are numbered from 0."""
         return self.recipes[member % len(self.recipes)]
 
 
-@dataclass(frozen=True)
-class PreparedRecipe:
-    """What all members with the same recipe share."""
-
-    prepared: Prepared
-    vocabulary: Vocabulary
-
-
 def prepare_recipes(
-    plan: Plan, device: torch.device, say: Say = lambda text: None
-) -> dict[str, PreparedRecipe]:
-    """Read the data and prepare the recipes; return the prepared recipes by name.
+    job: EnsembleJob, device: torch.device, say: Say = lambda text: None
+) -> dict[str, Plan]:
+    """Read the data and prepare the recipes; return a plan for the whole treebank by recipe.
 
-    Args:
-        plan: The ensemble to train.
-        device: Device that computes frozen contextual vectors.
-        say: Receives notes on the data, and messages on what is being computed.
+    device: computes frozen contextual vectors; say: receives notes and messages.
 
     Raises:
         CombinationError: If models of these recipes cannot form an ensemble.
         ConfigError, DataError, FormatError, OSError: If a member cannot be trained.
     """
-    if plan.folds < 2:
-        raise ConfigError(f"the number of folds is {plan.folds}; it must be 2 or more")
-    recipes = {name: _make_recipe(plan, name) for name in plan.recipes[: plan.folds]}
+    if job.folds < 2:
+        raise ConfigError(f"the number of folds is {job.folds}; it must be 2 or more")
+    names = dict.fromkeys(job.recipes[: job.folds])
+    recipes = {
+        name: make_recipe(name, job.config, job.overrides, shared=len(names) > 1) for name in names
+    }
     first = next(iter(recipes.values()))
     if len(policies := {recipe.training.punct for recipe in recipes.values()}) > 1:
         raise ConfigError(
             f"the recipes differ in training.punct ({', '.join(sorted(policies))}); choose one for"
-            " all with --punct"
+            " all with `punct`"
         )
-    data = read_data(
-        first.parser, plan.train, plan.dev, plan.dev_split, plan.encoding, plan.features,
-        plan.dev_features,
-    )  # fmt: skip
-    if len(data.train) < plan.folds:
-        raise DataError(f"{len(data.train)} sentences are too few for {plan.folds} folds")
-    prepared_recipes: dict[str, PreparedRecipe] = {}
+    data = read_data(first.parser, job)
+    if len(data.train) < job.folds:
+        raise DataError(f"{len(data.train)} sentences are too few for {job.folds} folds")
+    plans: dict[str, Plan] = {}
     notes: list[str] = []
     for name, recipe in recipes.items():
-        prepared = prepare(recipe, data, device, say=notes.append)
-        vocabulary = get_family(prepared.recipe.parser).vocabulary(
-            data.train, prepared.recipe.parser
-        )
-        prepared_recipes[name] = PreparedRecipe(prepared, vocabulary)
+        plan = prepare(recipe, data, job.directory, device, say=notes.append)
+        config = plan.recipe.parser
+        plans[name] = replace(
+            plan, vocabulary=get_family(config).vocabulary(data.train, config), seed=job.seed,
+            max_time=job.seconds, keep_state=job.keep_state,
+        )  # fmt: skip
     check_combination(
-        [prepared_recipes[plan.recipe(i)].prepared.recipe.parser for i in range(plan.folds)]
+        [plans[job.member_recipe(member)].recipe.parser for member in range(job.folds)]
     )
     for note in dict.fromkeys(notes):  # notes on the data are the same for each recipe
         say(note)
-    return prepared_recipes
-
-
-def _make_recipe(plan: Plan, name: str) -> Recipe:
-    """Return the recipe of a name, changed by plan.config and plan.settings.
-
-    A name that ends with .toml is a file of changes to the recipe `selfatt`, and excludes
-    plan.config.
-    """
-    settings, shared = list(plan.settings), len(set(plan.recipes[: plan.folds])) > 1
-    if not name.endswith(".toml"):
-        return make_recipe(name, plan.config or None, settings, shared)
-    if plan.config:
-        raise ConfigError(
-            f"--config {plan.config} cannot be combined with the recipe file {name}; name only one"
-            " of them"
-        )
-    return make_recipe(file=name, settings=settings, shared=shared)
+    return plans
 
 
 def train_member(
-    plan: Plan,
-    prepared_recipe: PreparedRecipe,
-    member: int,
-    device: torch.device,
-    bars: ProgressBars | None = None,
+    job: EnsembleJob, plan: Plan, member: int, bars: ProgressBars | None = None
 ) -> State:
     """Train a member, or resume its training, and return the final state.
 
@@ -152,11 +114,10 @@ def train_member(
     directory already.
 
     Args:
-        plan: The ensemble to train.
-        prepared_recipe: The member's recipe.
+        job: The ensemble to train.
+        plan: The plan of the member's recipe, for the whole treebank.
         member: Index of the member, from 0.
-        device: Device of the training.
-        bars: Progress bars that members trained in parallel share. Each message then begins with
+        bars: Progress bars that members trained in parallel share; each message then begins with
             the member's name.
 
     Raises:
@@ -164,36 +125,32 @@ def train_member(
         ResumeError: If the member's directory contains a model with other settings or data.
         TrainingError: As `loop.train`.
     """
-    name, prepared = plan.names[member], prepared_recipe.prepared
-    directory = plan.directory / name
-    label = f"{name}: " if bars else ""
-    progress = Progress(directory, plan.quiet, label=label, name=name, bars=bars)
+    name = job.names[member]
+    directory, label = job.directory / name, f"{name}: " if bars else ""
+    progress = Progress(directory, job.quiet, label=label, name=name, bars=bars)
     check_resumable(directory)
-    reused_member = None if has_run(directory) else _find_reusable(plan.reuse, name)
+    reused_member = None if has_run(directory) else _find_reusable(job.reuse, name)
     if reused_member:
         progress.say(f"{name} is copied from {reused_member.parent}")
         _copy_model(reused_member, directory)
-    fold_of = assign_folds(len(prepared.train), plan.folds, plan.seed)
+    fold_of = assign_folds(len(plan.train), job.folds, job.seed)
     indices = np.flatnonzero(fold_of != member).tolist()
-    sizes, _ = layout(prepared.train)
-    sources = replace(
-        prepared.sources.select_sentences(sizes, indices, []), dev=prepared.sources.dev
-    )
-    train_sentences = [prepared.train[i] for i in indices]
+    sizes, _ = layout(plan.train)
+    plan = replace(
+        plan, train=[plan.train[i] for i in indices], directory=directory,
+        sources=replace(plan.sources.select_sentences(sizes, indices, []), dev=plan.sources.dev),
+        seed=job.seed + member, resume=True, progress=progress,
+    )  # fmt: skip
     try:
         # A process of an ensemble that was killed may still be writing for a moment.
         with lock_directory(directory):
-            copy_tokenizer(plan.directory, directory)
-            return train_model(
-                replace(prepared, train=train_sentences, sources=sources), directory, device,
-                plan.seed + member, True, plan.max_time, progress,
-                vocabulary=prepared_recipe.vocabulary, keep_state=plan.keep_state,
-            )  # fmt: skip
+            copy_tokenizer(job.directory, directory)
+            return train_model(plan)
     except ResumeError as error:
         if not reused_member:
             raise
-        shutil.rmtree(directory)  # otherwise a run without --reuse would fail as well
-        raise ResumeError(f"--reuse: {error}".replace(str(directory), str(reused_member))) from None
+        shutil.rmtree(directory)  # otherwise a run without `reuse` would fail as well
+        raise ResumeError(f"`reuse`: {error}".replace(str(directory), str(reused_member))) from None
 
 
 def _copy_model(directory: Path, target: Path) -> None:
@@ -202,7 +159,7 @@ def _copy_model(directory: Path, target: Path) -> None:
         copy_directory(directory, temporary)
 
 
-def _find_reusable(directories: Sequence[str], name: str) -> Path | None:
+def _find_reusable(directories: Sequence[PathLike], name: str) -> Path | None:
     """Return the first member of that name in the directories of other ensembles, if any."""
     paths = (Path(directory, name) for directory in directories)
     return next((path for path in paths if has_run(path)), None)

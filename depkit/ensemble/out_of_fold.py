@@ -23,13 +23,7 @@ from depkit.training.data import split_dev
 
 
 def describe_folds(train: Sequence[Sentence], seed: int, dev_split: float | None) -> Jackknife:
-    """Describe the division of training sentences into folds, for `annotate_out_of_fold`.
-
-    Args:
-        train: The sentences that were divided.
-        seed: The seed of `assign_folds`.
-        dev_split: The share of the sentences that was split off as dev sentences, or None.
-    """
+    """Describe the division of training sentences into folds, for `annotate_out_of_fold`."""
     return Jackknife(
         len(train), seed, digest_forms(sentence.form for sentence in train), dev_split or 0.0
     )
@@ -49,18 +43,10 @@ def annotate_out_of_fold(
     Dev sentences that were split off from the training files are annotated by the whole ensemble.
     All sentences are held in memory.
 
-    Args:
-        ensemble: The ensemble, which was trained by depkit ensemble.
-        config: The content of its ensemble.toml.
-        method: "parse" or "tag".
-        sentences: The sentences of its training files, in the same order.
-        *arguments: Arguments of the method.
-        context: As for the method.
-        **options: Further arguments of the method.
+    config: the content of its ensemble.toml; method: "parse" or "tag", with its arguments;
+    sentences: those of its training files, in the same order.
 
-    Raises:
-        ConfigError: If the sentences are not those of the training files, or ensemble.toml does not
-            record the folds.
+    Raises ConfigError if they are not, or if ensemble.toml does not record the folds.
     """
     sentences = list(sentences)
     vectors = None if context is None else list(context)
@@ -82,18 +68,9 @@ def parse_out_of_fold(
 ) -> Iterator[Sentence]:
     """Parse and tag the training sentences of an ensemble, each by the member not trained on it.
 
-    Args:
-        model: The directory of the ensemble.
-        sentences: As for `annotate_out_of_fold`.
-        device: As for `load`.
-        threads: As for `load`.
-
-    Returns:
-        The sentences in CoNLL-U, with the probabilities of heads and labels if the parsers have
-        probabilities.
-
-    Raises:
-        ConfigError: The model is not an ensemble; or as for `annotate_out_of_fold`.
+    They are returned in CoNLL-U, with the probabilities of heads and labels if the parsers have
+    probabilities. Raises ConfigError if the model is not an ensemble, and as
+    `annotate_out_of_fold`.
     """
     ensemble = load(model, device, threads=threads)
     if not ensemble.members:

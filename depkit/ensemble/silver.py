@@ -80,11 +80,8 @@ class Silver:
 def write_rows(shard: Shard, lengths: Sequence[int], rows: np.ndarray, key: str) -> None:
     """Write a shard's rows atomically, after its sentences have been written.
 
-    Args:
-        shard: The shard.
-        lengths: Number of words of each sentence.
-        rows: The rows of all words, [words, width] uint16.
-        key: Digest of all that the rows depend on.
+    lengths: number of words of each sentence; rows: those of all words, [words, width] uint16; key:
+    digest of all that the rows depend on.
     """
     tensors = {"sizes": np.array(lengths, dtype=np.int32), "rows": rows}
     path = shard.path.with_suffix(".safetensors")
@@ -117,6 +114,7 @@ def annotate_text(
     files: Sequence[str],
     directory: Path,
     key: str,
+    *,
     input: str | None = None,
     encoding: str = "utf-8",
     progress: Progress | None = None,
@@ -130,11 +128,10 @@ def annotate_text(
         compute_rows: The same parser's row function, see `teacher.make_row_function`.
         files: Text files.
         directory: Directory of the shards.
-        key: Digest of all that the shards depend on, except the arguments `files`, `input` and
-            `encoding`.
+        key: Digest of all that the shards depend on besides the text and how it is read.
         input: Format of the files, as for `Parser.read`.
         encoding: Character encoding of the files.
-        progress: Receives messages on the progress.
+        progress: Receives messages.
 
     Raises:
         DataError: If the text contains no sentence to learn from, or if the shards in the directory

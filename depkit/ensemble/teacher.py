@@ -108,10 +108,7 @@ def _batch_rows(
 def apply_rows(sentence: Sentence, rows: np.ndarray, parser: Parser) -> Sentence:
     """Return the sentence with the teacher's tree and tags.
 
-    Args:
-        sentence: The sentence that the rows were computed for.
-        rows: Its rows, computed without gold heads, [words, width].
-        parser: The teacher.
+    rows: those of the sentence, computed without gold heads, [words, width].
     """
     columns = {}
     for i, name in enumerate(row_columns(parser)[1:], start=1):

@@ -1,44 +1,40 @@
 """The training of an ensemble: its tokenizer, its members, and one model directory for all."""
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from depkit.ensemble.members import Plan, prepare_recipes, train_member
+from depkit.ensemble.members import EnsembleJob, prepare_recipes, train_member
 from depkit.ensemble.out_of_fold import describe_folds
 from depkit.files.children import Bond, run_child
 from depkit.files.isolation import safe_search_path
 from depkit.files.lock import lock_directory
 from depkit.files.progress import ProgressBars, RemoteProgressBars, apply_message
-from depkit.parsers.ensemble_config import EnsembleConfig, Mean
-from depkit.parsers.model_directory import TOKENIZER, load, write_ensemble
+from depkit.parsers.engine.device import find_devices
+from depkit.parsers.ensemble_config import EnsembleConfig
+from depkit.parsers.model_directory import ENSEMBLE, TOKENIZER, load, write_ensemble
 from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State
-from depkit.training.loop import TrainingError, score_dev
+from depkit.training.loop import score_dev
+from depkit.training.plan import TrainingError
+from depkit.training.progress import Progress
 from depkit.training.run import calibrate, provide_tokenizer, report_model
 from depkit.training.sources import Sources
 from depkit.training.traces import check_resumable
 
 
-def train_ensemble(
-    plan: Plan, devices: Sequence[str], threads: int, mean: Mean = "arithmetic"
-) -> dict[str, float]:
+def train_ensemble(job: EnsembleJob) -> dict[str, float]:
     """Train an ensemble and write its model directory; return its dev scores by metric.
 
-    Members whose training is finished are not trained again. See `loop.score_dev` for the scores.
-
-    Args:
-        plan: The ensemble to train.
-        devices: Devices to train on. Each trains one member at a time; several devices are used in
-            parallel, each by a separate process.
-        threads: Number of threads of each process.
-        mean: How the members' distributions are combined.
+    Members whose training is finished are not trained again.
 
     Raises:
         CombinationError, ConfigError, DataError, FormatError, OSError: As `prepare_recipes`.
@@ -46,57 +42,62 @@ def train_ensemble(
         ResumeError, TrainingError: As `check_resumable` and `loop.train`; TrainingError also if a
             process failed.
     """
-    with lock_directory(plan.directory):
-        check_resumable(plan.directory, "fold")
-        return _train_and_combine(plan, devices, threads, mean)
+    if job.directory.exists() and not job.directory.is_dir():
+        raise ValueError(f"{job.output} is a file; name a directory")
+    for ensemble in map(Path, job.reuse):
+        if not (ensemble / ENSEMBLE).exists() and not list(ensemble.glob("fold-*")):
+            raise ValueError(f"`reuse` {ensemble}: there is no ensemble in this directory")
+    devices = list(map(str, find_devices(job.device)))
+    threads = job.threads or max(1, (os.cpu_count() or 1) // len(devices))
+    job = replace(job, threads=threads)
+    bars = ProgressBars(job.quiet)
+    if job.verbose:
+        bars.say(f"# {job.folds} members on {', '.join(devices)}")
+    with lock_directory(job.directory):
+        check_resumable(job.directory, "fold")
+        return _train_and_combine(job, devices, bars)
 
 
 def _train_and_combine(
-    plan: Plan, devices: Sequence[str], threads: int, mean: Mean
+    job: EnsembleJob, devices: Sequence[str], bars: ProgressBars
 ) -> dict[str, float]:
     """Do the work of `train_ensemble` in a directory that is locked."""
-    bars = ProgressBars(plan.quiet)
     say = bars.say
-    torch.set_num_threads(threads)
-    device = torch.device(devices[0])
-    prepared_recipes = prepare_recipes(plan, device, say)
-    first = prepared_recipes[plan.recipe(0)].prepared
+    torch.set_num_threads(job.threads or 1)
+    plans = prepare_recipes(job, torch.device(devices[0]), say)
+    first = replace(plans[job.member_recipe(0)], progress=Progress(job.directory, bars=bars))
     # An existing tokenizer is kept even if the list of recipes has changed.
-    if not (plan.directory / TOKENIZER).exists():
-        provide_tokenizer(plan.directory, first, device, plan.seed, plan.max_time, say)
+    if not (job.directory / TOKENIZER).exists():
+        provide_tokenizer(first)
     if len(devices) > 1:
-        _train_in_parallel(plan, devices, threads, bars)
+        _train_in_parallel(job, devices, bars)
     states: dict[str, State] = {}
-    for member, name in enumerate(plan.names):  # for a finished member, this only reads its state
-        say(f"member {member + 1} of {plan.folds}, {name}")
-        states[name] = train_member(plan, prepared_recipes[plan.recipe(member)], member, device)
-    jackknife = describe_folds(first.train, plan.seed, plan.dev_split)
-    write_ensemble(plan.directory, EnsembleConfig(plan.names, mean, jackknife=jackknife))
+    for member, name in enumerate(job.names):  # for a finished member, this only reads its state
+        say(f"member {member + 1} of {job.folds}, {name}")
+        states[name] = train_member(job, plans[job.member_recipe(member)], member)
+    jackknife = describe_folds(first.train, job.seed, job.dev_split)
+    write_ensemble(job.directory, EnsembleConfig(job.names, job.mean, jackknife=jackknife))
     # Contextual vectors of dev from files, which no member can compute when it parses.
-    sources = [recipe.prepared.sources for recipe in prepared_recipes.values()]
+    sources = [plan.sources for plan in plans.values()]
     dev_vectors = next(
         (source.dev for source in sources if not source.transformer and source.dev is not None),
         None,
     )
-    ensemble = replace(first, sources=Sources(dev=dev_vectors))
-    parser = load(plan.directory, devices[0], threads=threads)
-    scores = score_dev(parser, ensemble.dev, dev_vectors, first.recipe.training.punct)
-    calibration_note = calibrate(plan.directory, device, ensemble)
+    parser = load(job.directory, devices[0], threads=job.threads)
+    scores = score_dev(parser, first.dev, dev_vectors, first.recipe.training.punct)
+    calibration_note = calibrate(replace(first, sources=Sources(dev=dev_vectors)))
     if calibration_note:
         say(calibration_note)
     write_ensemble_card(
-        plan.directory, first.recipe, states, mean, scores, len(first.train), len(first.dev),
-        calibration_note,
-    )  # fmt: skip
+        first, states, mean=job.mean, scores=scores, calibration_note=calibration_note
+    )
     say("the ensemble: dev " + " ".join(f"{name} {score:.2f}" for name, score in scores.items()))
-    report_model(plan.directory, first.recipe.parser, say)
+    report_model(job.directory, first.recipe.parser, say)
     return scores
 
 
 @safe_search_path()
-def _train_in_parallel(
-    plan: Plan, devices: Sequence[str], threads: int, bars: ProgressBars
-) -> None:
+def _train_in_parallel(job: EnsembleJob, devices: Sequence[str], bars: ProgressBars) -> None:
     """Train all members in parallel, one at a time on each device.
 
     Raises TrainingError with the message of a process that failed.
@@ -108,15 +109,15 @@ def _train_in_parallel(
         # A terminal sends Ctrl-C to all processes, but only the parent may react. The children
         # inherit the mask, so that they ignore the signal from the start.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        for device in devices[: plan.folds]:
+        for device in devices[: job.folds]:
             receiver, sender = context.Pipe(duplex=False)
-            arguments = (Bond(), _train_members, plan, device, threads, next_member, sender)
+            arguments = (Bond(), _train_members, job, device, next_member, sender)
             process = context.Process(target=run_child, args=arguments)
             process.start()
             processes[receiver] = process
             sender.close()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        _show_messages(processes, plan.folds, bars)
+        _show_messages(processes, job.folds, bars)
     finally:
         bars.remove()
         for process in processes.values():
@@ -156,32 +157,27 @@ def _show_messages(
                 show(num_finished, num_members, f"{num_finished} of {num_members}")
 
 
-def _train_members(
-    plan: Plan, device: str, threads: int, next_member: Any, sender: Connection
-) -> None:
+def _train_members(job: EnsembleJob, device: str, next_member: Any, sender: Connection) -> None:
     """Train members that no other process has begun, until none are left.
 
     Args:
-        plan: The ensemble to train.
+        job: The ensemble to train.
         device: Device of this process.
-        threads: Number of threads of this process.
         next_member: Index of the next member, shared between the processes.
         sender: Receives messages for `_show_messages`. If processes wrote to the terminal
             themselves, their lines would be mixed up.
     """
-    torch.set_num_threads(threads)
-    bars = RemoteProgressBars(plan.quiet, sender.send)
+    torch.set_num_threads(job.threads or 1)
+    bars = RemoteProgressBars(job.quiet, sender.send)
     try:
-        torch_device = torch.device(device)
-        prepared_recipes = prepare_recipes(plan, torch_device)
+        plans = prepare_recipes(job, torch.device(device))
         while True:
             with next_member.get_lock():
                 member = next_member.value
                 next_member.value += 1
-            if member >= plan.folds:
+            if member >= job.folds:
                 return
-            prepared_recipe = prepared_recipes[plan.recipe(member)]
-            train_member(plan, prepared_recipe, member, torch_device, bars)
+            train_member(job, plans[job.member_recipe(member)], member, bars)
     except Exception as error:
         message = " ".join(str(error).split()) or type(error).__name__
         sender.send(("failed", f"on {device}: {message}"))

@@ -176,15 +176,10 @@ class Parser(ABC):
         compute = partial(self.parse_batch, tags=tags, **options)
         yield from self.map_batches(sentences, compute, batch_tokens, contexts[-1])
 
-    def check_options(self, names: Iterable[str], shown: Mapping[str, str] = {}) -> None:
-        """Raise ConfigError at the name of an argument of `parse` that the family does not have.
-
-        shown: what the message calls an argument, if not by its name.
-        """
+    def check_options(self, names: Iterable[str]) -> None:
+        """Raise ConfigError at the name of an argument of `parse` that the family does not have."""
         for name in sorted(set(names) - self.options.keys()):
-            raise ConfigError(
-                f"models of the family {self.config.family} do not support {shown.get(name, name)}"
-            )
+            raise ConfigError(f"models of the family {self.config.family} do not support `{name}`")
 
     @abstractmethod
     def parse_batch(
@@ -268,9 +263,7 @@ class Parser(ABC):
         arguments are those of `parse`.
         """
         if context is None and self.config.inputs.context.source == "elmo":
-            raise ValueError(
-                "this model reads ELMo vectors; give the file that has them with --features"
-            )
+            raise ValueError("this model reads ELMo vectors; give them as `context`")
         batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
 
         def compute_and_report(batch: Any, batch_sentences: Sequence[Sentence]) -> Sequence[T]:
@@ -386,7 +379,7 @@ class Parser(ABC):
         """
         context = self.config.inputs.context
         if context.source != "elmo":
-            raise ValueError("this model reads no ELMo vectors; leave --features out")
+            raise ValueError("this model reads no ELMo vectors; leave `context` out")
         shape = describe_features(features)
         if (shape.layers, shape.width) != (context.available, context.width):
             raise ValueError(

@@ -27,7 +27,9 @@ Column = Literal["lemma", "upos", "xpos", "feats"]
 # Metadata of the sections that the network and its weights do not depend on
 UNTRAINED = {"trained": False}
 # Settings of older versions that are constants now; they are ignored in the files of a model
-RETIRED = ("scorer.tag_weight",)
+RETIRED = (
+    "scorer.tag_weight", "training.save_every", "tokenizer.embedding", "tokenizer.batch_characters",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

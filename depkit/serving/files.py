@@ -3,17 +3,17 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import Lock
 
-from depkit.corpus.formats import PARQUET, format_from_filename
+from depkit.corpus.formats import PARQUET
 from depkit.corpus.parquet import import_pyarrow
 from depkit.corpus.sentence import Sentence
 from depkit.files.progress import ProgressBars, total_file_size
 from depkit.files.streams import watch_reading
 from depkit.parsers.base import Parser
-from depkit.serving.job import Job, Totals, get_output_paths
+from depkit.serving.job import Job, Totals
 from depkit.serving.parts import find_part, is_done, mark_done
+from depkit.serving.plan import resolve
 from depkit.serving.ray_actors import import_ray
 from depkit.serving.run import Run
 from depkit.serving.workers import annotate_with_workers
@@ -37,25 +37,23 @@ def annotate_files(
             input, or options that the model does not have. Reading, parsing and writing may raise
             further exceptions.
     """
-    if not job.format and format_from_filename(job.output) is PARQUET:
-        job = replace(job, format=PARQUET.name)
-    if job.format == PARQUET.name:
+    plan = resolve(job)
+    if plan.job.format == PARQUET.name:
         import_pyarrow()
     if job.engine == "ray":
         import_ray(job.address)
-    get_output_paths(job)  # Report errors before the models are loaded, which takes time.
-    if job.workers > 1 or job.engine == "ray":
-        return annotate_with_workers(job, note, bars or ProgressBars(quiet=True))
-    run = Run.start(job, note)
+    bars = bars or ProgressBars(quiet=True)
+    if job.has_workers:
+        return annotate_with_workers(plan, note, bars)
+    run = Run.start(plan, note)
     began = time.monotonic()
-    with _show_progress(bars or ProgressBars(quiet=True), run.parser, job) as count_read:
+    with _show_progress(bars, run.parser, job) as count_read:
         run.count_read = count_read
         if job.output_dir:
-            for index, path in enumerate(get_output_paths(job, run.output_format)):
-                part = find_part(job, index)
-                if not (job.skip_done and is_done(job, index, path)):
-                    run.write([index], path, part)
-                    mark_done(job, index, path)
+            for index, file in enumerate(plan.files):
+                if not is_done(plan, index):
+                    run.write([index], file.output, find_part(plan, index))
+                    mark_done(plan, index)
         else:
             run.write(range(len(job.files)), job.output)
     run.totals.seconds = time.monotonic() - began

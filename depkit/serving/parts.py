@@ -5,23 +5,17 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from depkit.corpus.blocks import Part, Position, Shard, find_blocks, make_part
-from depkit.corpus.formats import PARQUET, PTB
-from depkit.corpus.io import PathLike
+from depkit.corpus.formats import PARQUET
 from depkit.files.atomic import atomic
 from depkit.files.digest import digest_files
-from depkit.files.storage import file_size, file_version, is_rereadable, is_url
+from depkit.files.storage import file_size, file_version, is_url
 from depkit.files.streams import open_bytes
 from depkit.parsers.model_directory import find_model, model_files
-from depkit.parsers.settings import ConfigError
-from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
+from depkit.parsers.text.reading import TEXT_INPUTS
+from depkit.serving.plan import Plan
 from depkit.version import __version__
-
-if TYPE_CHECKING:
-    from depkit.serving.job import Job
-
 
 TASK_BLOCKS = 4  # the number of blocks in a task
 
@@ -38,66 +32,22 @@ class Task:
     size: int
 
 
-def parse_shard(text: str) -> Shard:
-    """Parse the option --shard. Raises ConfigError for a text that is not I/N."""
-    try:
-        return Shard.parse(text)
-    except ValueError as error:
-        raise ConfigError(f"--shard: {error}") from None
+def find_blocks_of_file(plan: Plan, index: int) -> list[Position]:
+    """Return the positions of the blocks of a file that can be divided."""
+    file = plan.files[index]
+    kind = file.kind if file.kind in (*TEXT_INPUTS, PARQUET.name) else "rows"
+    return find_blocks(file.path, plan.job.encoding, kind)
 
 
-def find_kind(job: "Job", index: int) -> str:
-    """Return the input format of a job's file: --input, or else detected by name or content."""
-    return job.input or detect_input(job.files[index], job.encoding)
+def divide(plan: Plan, indices: Iterable[int]) -> Iterator[Task]:
+    """Divide files, or the plan's shard of each file, into tasks.
 
-
-def check_divisible(job: "Job", index: int) -> str:
-    """Return the input format of a job's file. Raises ConfigError if it cannot be divided."""
-    file = job.files[index]
-    kind = reason = ""
-    if not is_rereadable(file):
-        os.stat(file)  # raises an error if there is no such file
-        reason = "it is not a regular file"
-    elif file.lower().endswith((".gz", ".xz")):
-        reason = "it is compressed; decompress it first"
-    if not reason:
-        kind = find_kind(job, index)
-        if kind == PTB.name:
-            reason = "it has bracketed trees; convert it with depkit convert, or split it yourself"
-        elif job.format == "json" and kind not in TEXT_INPUTS:
-            reason = "--format json needs the whole file for its offsets; choose another format"
-        elif job.features:
-            reason = "a file of --features has the vectors of a whole file"
-        elif job.out_of_fold:
-            reason = "--out-of-fold needs all of its sentences"
-    if reason:
-        raise ConfigError(f"{file} cannot be divided: {reason}")
-    return kind
-
-
-def find_blocks_of_file(job: "Job", index: int) -> list[Position]:
-    """Return the positions of the blocks of a job's file.
-
-    Raises ConfigError if the file cannot be divided.
-    """
-    kind = check_divisible(job, index)
-    kind = kind if kind in (*TEXT_INPUTS, PARQUET.name) else "rows"
-    return find_blocks(job.files[index], job.encoding, kind)
-
-
-def divide(job: "Job", indices: Iterable[int]) -> Iterator[Task]:
-    """Divide files of a job, or the job's shard of each file, into tasks.
-
-    A file is read only when its first task is requested.
-
-    indices: the indices of the files.
-
-    Raises ConfigError if a file cannot be divided.
+    A file is read only when its first task is requested. indices: the indices of the files.
     """
     for index in indices:
-        blocks = find_blocks_of_file(job, index)
-        ends = [*(block.byte for block in blocks), file_size(job.files[index])]
-        first, stop = parse_shard(job.shard or "1/1").limits(len(blocks))
+        blocks = find_blocks_of_file(plan, index)
+        ends = [*(block.byte for block in blocks), file_size(plan.files[index].path)]
+        first, stop = (plan.shard or Shard(1, 1)).limits(len(blocks))
         if first == stop:  # A shard without blocks is an empty part at the beginning of the file.
             yield Task(index, Part(blocks[0], blocks[0]), 0)
         for start in range(first, stop, TASK_BLOCKS):
@@ -105,43 +55,45 @@ def divide(job: "Job", indices: Iterable[int]) -> Iterator[Task]:
             yield Task(index, make_part(blocks, start, end), ends[end] - ends[start])
 
 
-def find_part(job: "Job", index: int) -> Part | None:
-    """Return the part of a job's file that belongs to its shard; None for the whole file."""
-    if not job.shard:
+def find_part(plan: Plan, index: int) -> Part | None:
+    """Return the part of a file that belongs to the plan's shard; None for the whole file."""
+    if not plan.shard:
         return None
-    blocks = find_blocks_of_file(job, index)
-    part = parse_shard(job.shard).select(blocks)
+    blocks = find_blocks_of_file(plan, index)
     # A shard without blocks is an empty part at the beginning of the file.
-    return part or Part(blocks[0], blocks[0])
+    return plan.shard.select(blocks) or Part(blocks[0], blocks[0])
 
 
-def is_done(job: "Job", index: int, path: PathLike) -> bool:
-    """Return whether the same job has already finished an output file; see `mark_done`."""
+def is_done(plan: Plan, index: int) -> bool:
+    """Return whether the file is to be skipped, as the same job has finished it already."""
+    if not plan.job.skip_done:
+        return False
     try:
-        with open_bytes(_marker(path)) as binary:
-            return json.load(binary) == _describe(job, index, path)
+        with open_bytes(_marker(plan.files[index].output)) as binary:
+            return json.load(binary) == _describe(plan, index)
     except (OSError, ValueError):
         return False
 
 
-def mark_done(job: "Job", index: int, path: PathLike) -> None:
-    """Record how an output file was made in a file next to it, for --skip-done.
+def mark_done(plan: Plan, index: int) -> None:
+    """Record how an output file was made in a file next to it, for `skip_done`.
 
     The file describes the output file, too, so it is void if another command writes that file.
     """
-    if job.skip_done:
-        with atomic(_marker(path)) as temporary:
-            text = json.dumps(_describe(job, index, path), indent=1)
+    if plan.job.skip_done:
+        with atomic(_marker(plan.files[index].output)) as temporary:
+            text = json.dumps(_describe(plan, index), indent=1)
             temporary.write_text(text + "\n", "utf-8")
 
 
-def _marker(path: PathLike) -> str:
-    return f"{os.fspath(path)}.done"
+def _marker(path: str) -> str:
+    return f"{path}.done"
 
 
-def _describe(job: "Job", index: int, path: PathLike) -> dict[str, object]:
+def _describe(plan: Plan, index: int) -> dict[str, object]:
     """Describe an output file and how it was made: the input, the models and the options."""
-    file, features = job.files[index], job.features[index : index + 1]
+    job, file = plan.job, plan.files[index]
+    path = file.path if is_url(file.path) else os.path.abspath(file.path)
     options = {
         "action": job.action, "tags": job.tags, **job.options, "mean": job.mean,
         "input": job.input, "format": job.format, "settings": list(job.settings),
@@ -151,10 +103,10 @@ def _describe(job: "Job", index: int, path: PathLike) -> dict[str, object]:
     models = [*job.models, *([job.tokenizer] if job.tokenizer else [])]
     digests = [_digest_model(os.fspath(model)) for model in models]
     return {
-        "depkit": __version__, "file": file if is_url(file) else os.path.abspath(file),
-        "size": file_size(file), "modified": file_version(file), "models": digests,
-        "options": options, "output": [file_size(path), file_version(path)],
-        "features": [[file_size(name), file_version(name)] for name in features],
+        "depkit": __version__, "file": path, "size": file_size(file.path),
+        "modified": file_version(file.path), "models": digests, "options": options,
+        "output": [file_size(file.output), file_version(file.output)],
+        "features": [[file_size(name), file_version(name)] for name in (file.elmo,) if name],
     }  # fmt: skip
 
 

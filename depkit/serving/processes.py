@@ -14,35 +14,37 @@ from multiprocessing.queues import Queue
 
 from depkit.files.children import Bond, run_child
 from depkit.parsers.engine.device import find_devices
-from depkit.serving.job import Job
 from depkit.serving.parts import Task
-from depkit.serving.worker import Pool, Result, Worker
+from depkit.serving.plan import Plan
+from depkit.serving.worker import Annotate, Result, Worker
 
 _worker: Worker | None = None  # the worker of this process, if it is a worker process
 
 
 @contextmanager
-def start_processes(job: Job) -> Iterator[Pool]:
+def start_processes(plan: Plan) -> Iterator[Annotate]:
     """Start as many processes as the job has workers, and end them after the block.
+
+    The block begins when one of them has loaded the models.
 
     Raises OSError within the block if a process is killed, and the errors of
     `files.annotate_files`.
     """
-    context = multiprocessing.get_context("spawn")
+    job, context = plan.job, multiprocessing.get_context("spawn")
     devices: Queue[str] = context.Queue()
     names = [str(device) for device in find_devices(job.device)]
     for number in range(job.workers):
         devices.put(names[number % len(names)])
     job = replace(job, threads=job.threads or max(1, (os.cpu_count() or 1) // job.workers))
     executor = ProcessPoolExecutor(
-        job.workers, context, run_child, (Bond(), _start_worker, job, devices)
+        job.workers, context, run_child, (Bond(), _start_worker, replace(plan, job=job), devices)
     )
     try:
-        output_format = executor.submit(_get_output_format).result()
-        yield Pool(output_format, partial(_annotate_tasks, executor, 2 * job.workers))
+        executor.submit(_wait_for_worker).result()
+        yield partial(_annotate_tasks, executor, 2 * job.workers)
     except BrokenProcessPool:
         raise OSError(
-            "a worker process was killed, perhaps because memory ran out; use fewer --workers"
+            "a worker process was killed, perhaps because memory ran out; use fewer `workers`"
         ) from None
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
@@ -63,16 +65,15 @@ def _annotate_tasks(
         yield futures.popleft().result()
 
 
-def _start_worker(job: Job, devices: "Queue[str]") -> None:
+def _start_worker(plan: Plan, devices: "Queue[str]") -> None:
     """Load the models in a new process."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    _worker = Worker(replace(job, device=devices.get()))
+    _worker = Worker(replace(plan, job=replace(plan.job, device=devices.get())))
 
 
-def _get_output_format() -> str | None:
-    assert _worker is not None
-    return _worker.run.output_format
+def _wait_for_worker() -> None:
+    """Do nothing; this is called when the process has loaded the models."""
 
 
 def _annotate(task: Task) -> Result:

@@ -21,10 +21,10 @@ from itertools import islice
 from typing import Any
 
 from depkit.parsers.settings import ConfigError
-from depkit.serving.job import Job
 from depkit.serving.parts import Task
+from depkit.serving.plan import Plan
 from depkit.serving.ray_guard import start_guard
-from depkit.serving.worker import Pool, Result, Worker
+from depkit.serving.worker import Annotate, Result, Worker
 
 MAX_LOSSES = 3  # the job fails if actors are lost more often than this with the same task
 PATIENCE = 60  # seconds of waiting for a worker to start, after which a note tells the user
@@ -47,19 +47,17 @@ def import_ray(address: str) -> Any:
     try:
         import ray
     except ModuleNotFoundError:
-        raise ValueError("--engine ray needs Ray: pip install 'depkit[ray]'") from None
+        raise ValueError("`engine` ray needs Ray: pip install 'depkit[ray]'") from None
     return ray
 
 
 @contextmanager
-def start_actors(job: Job, note: Callable[[str], None]) -> Iterator[Pool]:
+def start_actors(plan: Plan, note: Callable[[str], None]) -> Iterator[Annotate]:
     """Connect to a cluster, or start one on this machine, and start the job's workers as actors.
 
-    The actors, and a cluster that was started, end after the block.
-
-    Args:
-        job: The job.
-        note: Called with a message to the user if the cluster does not start any worker.
+    The actors, and a cluster that was started, end after the block, which begins when one of them
+    has loaded the models. note: called with a message to the user if the cluster does not start any
+    worker.
 
     Raises:
         ConfigError: If the job names a particular GPU.
@@ -67,8 +65,9 @@ def start_actors(job: Job, note: Callable[[str], None]) -> Iterator[Pool]:
             often; and the errors of `files.annotate_files`.
         SystemExit: If the process receives SIGTERM.
     """
+    job = plan.job
     if "," in job.device or job.device.startswith("cuda:"):
-        raise ConfigError("--engine ray chooses the GPU of each worker; give --device cuda")
+        raise ConfigError("`engine` ray chooses the GPU of each worker; give `device` cuda")
     ray = import_ray(job.address)
     threads = job.threads or 1
     if not job.address:
@@ -80,8 +79,9 @@ def start_actors(job: Job, note: Callable[[str], None]) -> Iterator[Pool]:
             if job.device == "auto":
                 uses_gpu = ray.cluster_resources().get("GPU", 0) > 0
             job = replace(job, threads=threads, device="cuda" if uses_gpu else job.device)
-            actors = _Actors(ray, job, note)
-            yield Pool(actors.start(), actors.annotate)
+            actors = _Actors(ray, replace(plan, job=job), note)
+            actors.start()
+            yield actors.annotate
         except SystemExit:
             # Ray changes the exit status of the signal's handler, even to 0.
             raise SystemExit(128 + signal.SIGTERM) from None
@@ -121,21 +121,16 @@ def _connect(ray: Any, address: str, num_cpus: int) -> None:
 class Actor:
     """A process of the cluster that annotates parts of files."""
 
-    def start(self, job: Job, directory: str, settings: dict[str, str]) -> str | None:
-        """Load the models; return the output format.
+    def start(self, plan: Plan, directory: str, settings: dict[str, str]) -> None:
+        """Load the models.
 
         This is not done by the constructor, because its errors would not reach the process that
-        started the actor.
-
-        Args:
-            job: The job.
-            directory: The directory to which the names of files are relative.
-            settings: Environment variables.
+        started the actor. directory: that to which the names of files are relative; settings:
+        environment variables.
         """
         os.chdir(directory)
         os.environ.update(settings)
-        self.worker = Worker(job)
-        return self.worker.run.output_format
+        self.worker = Worker(plan)
 
     def annotate(self, task: Task) -> Result:
         """Annotate a part of a file."""
@@ -143,16 +138,11 @@ class Actor:
 
 
 class _Actors:
-    """The actors of a job.
+    """The actors of a job; ray: the module, connected to a cluster; note: as for `start_actors`."""
 
-    Args:
-        ray: The module ray, connected to a cluster.
-        job: The job.
-        note: As for `start_actors`.
-    """
-
-    def __init__(self, ray: Any, job: Job, note: Callable[[str], None]) -> None:
-        self.ray, self.job, self.note = ray, job, note
+    def __init__(self, ray: Any, plan: Plan, note: Callable[[str], None]) -> None:
+        self.ray, self.plan, self.job, self.note = ray, plan, plan.job, note
+        job = plan.job
         resources = {"num_cpus": job.threads, "num_gpus": int(job.device == "cuda")}
         self.actor_class = ray.remote(**resources)(Actor)
         self.idle: list[Any] = []
@@ -162,13 +152,12 @@ class _Actors:
         self.queue: deque[Task] = deque()  # tasks for the next idle actors
         self.losses: Counter[Task | None] = Counter()  # how often actors were lost with a task
 
-    def start(self) -> str | None:
-        """Start the actors; return the output format when the first of them is ready."""
+    def start(self) -> None:
+        """Start the actors; return when the first of them is ready."""
         for _ in range(self.job.workers):
             self._start_actor()
-        while not (returned := self._wait()):
+        while not self._wait():
             pass
-        return returned[1]
 
     def annotate(self, tasks: Iterable[Task]) -> Iterator[Result]:
         """Yield the results of tasks in order; at most three tasks per actor are in progress."""
@@ -196,7 +185,7 @@ class _Actors:
         passed = ("DEPKIT_", "HF_HUB_OFFLINE")
         settings = {name: value for name, value in os.environ.items() if name.startswith(passed)}
         actor = self.actor_class.remote()
-        self.calls[actor.start.remote(self.job, os.getcwd(), settings)] = actor, None
+        self.calls[actor.start.remote(self.plan, os.getcwd(), settings)] = actor, None
 
     def _wait(self) -> tuple[Task | None, Any] | None:
         """Wait until a call returns; return its task, and its result or the error of the task.
@@ -231,7 +220,7 @@ class _Actors:
             reason = " ".join(str(error).split())[:300]
             raise OSError(
                 f"a worker of the Ray cluster was lost {self.losses[task]} times {what}, perhaps"
-                f" because memory ran out; use fewer --workers ({reason})"
+                f" because memory ran out; use fewer `workers` ({reason})"
             )
         self.ray.kill(actor)  # It may still run, but be unreachable.
         self._start_actor()

@@ -25,23 +25,18 @@ from depkit.parsers.families import get_family
 from depkit.parsers.model_directory import find_model, load, load_tokenizer, read_ensemble
 from depkit.parsers.settings import ConfigError
 from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
-from depkit.serving.job import Job, Totals, get_output_paths
-from depkit.serving.parts import find_kind
+from depkit.serving.job import Job, Totals
+from depkit.serving.plan import Plan
 
 GC_THRESHOLD = 10_000  # number of new objects after which Python looks for reference cycles
-# The command-line option of each entry of `Job.options`.
-OPTIONS = {
-    "algorithm": "--decode", "root": "--root", "probabilities": "--prob", "passes": "--passes"
-}  # fmt: skip
 
 
 @dataclass
 class Run:
     """A job with its loaded models, and the counts so far."""
 
-    job: Job
+    plan: Plan
     parser: Parser
-    output_format: str | None  # None for that of the input
     note: Callable[[str], None]
     totals: Totals = field(default_factory=Totals)
     report: ConversionReport = field(default_factory=ConversionReport)
@@ -50,30 +45,28 @@ class Run:
     count_read: Callable[[Iterable[Sentence]], Iterable[Sentence]] = lambda sentences: sentences
 
     @staticmethod
-    def start(job: Job, note: Callable[[str], None]) -> "Run":
+    def start(plan: Plan, note: Callable[[str], None]) -> "Run":
         """Load the models; the errors are those of `annotate_files`."""
         # Thousands of sentences are created and freed. With its default threshold, Python would
         # spend as much time on looking for reference cycles as on creating them.
         gc.set_threshold(GC_THRESHOLD)
-        parser = _load_parser(job)
-        run = Run(job, parser, _choose_format(job, parser), note)
-        get_output_paths(job, run.output_format)
-        if run.has_probabilities and not parser.is_calibrated:
-            subject = "this combination of models" if len(job.models) > 1 else "this model"
+        run = Run(plan, _load_parser(plan.job), note)
+        if run.has_probabilities and not run.parser.is_calibrated:
+            subject = "this combination of models" if len(plan.job.models) > 1 else "this model"
             note(f"{subject} is not calibrated; the probabilities may be too high or too low")
         return run
 
     @property
     def has_probabilities(self) -> bool:
         """Whether probabilities are written."""
-        return bool(self.job.options.get("probabilities"))
+        return bool(self.plan.job.options.get("probabilities"))
 
     @property
     def target_format(self) -> Format | None:
         """The CoNLL format to convert to; None for JSON, bracketed trees, or the input format."""
-        if self.output_format == PARQUET.name:
+        if self.plan.format == PARQUET.name:
             return CONLLU
-        return get_format(self.output_format) if self.output_format in FORMATS else None
+        return get_format(self.plan.format) if self.plan.format in FORMATS else None
 
     def finish(self) -> None:
         """Print notes on the conversion, and on the input if they have not been printed yet."""
@@ -89,15 +82,15 @@ class Run:
 
         path: a path or a text stream.
         """
-        job, sentences = self.job, self.annotate(file_indices, part)
-        if self.output_format == "json":
+        job, sentences = self.plan.job, self.annotate(file_indices, part)
+        if self.plan.format == "json":
             start = part.start.character if part else 0
             lines = to_json_lines(sentences, self.has_probabilities, start)
             is_path = isinstance(path, str | os.PathLike)
             with open_output(cast(str, path)) if is_path else nullcontext(path) as stream:
                 cast(TextIO, stream).writelines(lines)
             return
-        if self.output_format == PARQUET.name:
+        if self.plan.format == PARQUET.name:
             write(sentences, path, parquet=True)
             return
         first_sentence = list(islice(sentences, 1))
@@ -106,7 +99,7 @@ class Run:
         is_treebank = first_sentence and first_sentence[0].line
         encoding = job.encoding if is_treebank else "utf-8"
         sentences = chain(first_sentence, sentences)
-        if self.output_format == PTB.name:
+        if self.plan.format == PTB.name:
             trees = (sentence.constituents for sentence in sentences)
             write_trees((restore_wrapper(tree) for tree in trees if tree), path, encoding)
         else:
@@ -114,13 +107,13 @@ class Run:
 
     def annotate(self, file_indices: Sequence[int], part: Part | None = None) -> Iterator[Sentence]:
         """Yield the annotated sentences of some of the job's files, or of a part of one file."""
-        job, parser = self.job, self.parser
+        job, parser = self.plan.job, self.parser
         first_format: Format | None = None
-        sentences, vectors = _read_sentences(parser, job, file_indices, part)
+        sentences, vectors = _read_sentences(parser, self.plan, file_indices, part)
         sentences = self.count_read(self._collect_first(sentences))
         if job.action == "parse":
             sentences = self._count_cleared(sentences)
-        if self.has_probabilities and self.output_format:
+        if self.has_probabilities and self.plan.format:
             # Only CoNLL-U has the column MISC, which contains the probabilities.
             sentences = (convert(sentence, CONLLU, report=self.report) for sentence in sentences)
         method = getattr(parser, job.action)
@@ -139,11 +132,11 @@ class Run:
             if self.target_format:
                 sentence = convert(sentence, self.target_format, report=self.report)
             first_format = first_format or sentence.format
-            if first_format != sentence.format and self.output_format not in ("json", PTB.name):
+            if first_format != sentence.format and self.plan.format not in ("json", PTB.name):
                 raise ValueError(
                     f"{sentence.file} is in the format {sentence.format.name}, but the files before"
-                    f" it are in {first_format.name}; choose one --format for all, or write them"
-                    " separately with --output-dir"
+                    f" it are in {first_format.name}; choose one `format` for all, or write"
+                    " them separately with `output_dir`"
                 )
             self.totals.words += len(sentence)
             self.totals.sentences += 1
@@ -164,7 +157,7 @@ class Run:
         number, have nothing to remove.
         """
         for sentence in sentences:
-            if sentence.line and self.output_format in (None, PARQUET.name, sentence.format.name):
+            if sentence.line and self.plan.format in (None, PARQUET.name, sentence.format.name):
                 self.report.count_cleared(sentence)
             yield sentence
 
@@ -180,59 +173,30 @@ def _load_parser(job: Job) -> Parser:
     ]
     parser = combine(models, job.mean)
     if job.out_of_fold and (len(models) > 1 or not parser.members):
-        raise ConfigError("--out-of-fold needs an ensemble, trained by depkit ensemble")
+        raise ConfigError("`out_of_fold` needs an ensemble, trained by depkit ensemble")
     default_tokenizer = get_family(parser.config).default_tokenizer
     if name := job.tokenizer or ("" if parser.tokenizer else default_tokenizer):
         parser = replace(parser, tokenizer=load_tokenizer(name, parser.device))
-    parser.check_options(job.options, OPTIONS)
+    parser.check_options(job.options)
     return parser
 
 
-def _choose_format(job: Job, parser: Parser) -> str | None:
-    """Return the output format; None for the input format.
-
-    Raises ConfigError if the parser does not predict what the format contains.
-    """
-    if job.action == "tag":
-        if job.format == PTB.name:
-            raise ConfigError("depkit tag predicts no trees; choose another --format")
-        return job.format
-    if parser.trees != "constituents":
-        option = "--dependencies" if job.dependencies else "--format ptb"
-        if job.dependencies or job.format == PTB.name:
-            raise ConfigError(f"the model predicts no constituency trees; leave {option} out")
-        return job.format
-    if job.dependencies:
-        if job.format == PTB.name:
-            raise ConfigError("--dependencies and --format ptb exclude each other")
-        return job.format or CONLLU.name
-    if job.format in FORMATS or job.format == PARQUET.name:
-        raise ConfigError(
-            f"the model predicts constituency trees; for --format {job.format}, choose a conversion"
-            " to dependencies with --dependencies sd, ud or ud2"
-        )
-    return job.format or PTB.name
-
-
 def _read_sentences(
-    parser: Parser, job: Job, file_indices: Sequence[int], part: Part | None = None
+    parser: Parser, plan: Plan, file_indices: Sequence[int], part: Part | None = None
 ) -> tuple[Iterable[Sentence], Iterable[Any] | None]:
-    """Return the sentences of some of a job's files, and their ELMo vectors or None.
+    """Return the sentences of some files, and their ELMo vectors or None.
 
-    Args:
-        parser: The model.
-        job: The job. Its option `features` names the files with ELMo vectors, if there are any.
-        file_indices: Indices into the job's files.
-        part: If there is only one file, the part of it to read; None for all of it.
+    part: if there is only one file, the part of it to read; None for all of it.
     """
     counter = ParagraphCounter(part.start.paragraph if part else 0)
-    kind = find_kind(job, file_indices[0]) if part else job.input
-    files = (parser.read(job.files[i], kind, job.encoding, counter, part) for i in file_indices)
-    if not job.features:
-        return chain.from_iterable(files), None
+    files = [plan.files[i] for i in file_indices]
+    encoding = plan.job.encoding
+    readers = (parser.read(file.path, file.kind, encoding, counter, part) for file in files)
+    if not plan.job.elmo:
+        return chain.from_iterable(readers), None
     attached = (
-        parser.attach_features(sentences, job.features[i])
-        for sentences, i in zip(files, file_indices, strict=True)
+        parser.attach_features(sentences, file.elmo)
+        for sentences, file in zip(readers, files, strict=True)
     )
     pairs, pairs_again = tee(chain.from_iterable(attached))
     return (sentence for sentence, _ in pairs), (vectors for _, vectors in pairs_again)

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from depkit.convert.formats import ConversionReport
-from depkit.serving.job import Job, Totals
+from depkit.serving.job import Totals
 from depkit.serving.parts import Task
+from depkit.serving.plan import Plan
 from depkit.serving.run import Run
 
 
@@ -22,17 +23,11 @@ class Result:
 
 
 class Worker:
-    """A job with its loaded models.
+    """The plan of a job with the loaded models; the errors are those of `files.annotate_files`."""
 
-    Args:
-        job: The files, models and options.
-
-    Raises the errors of `files.annotate_files`.
-    """
-
-    def __init__(self, job: Job) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.notes: list[str] = []
-        self.run = Run.start(job, lambda text: self.notes.append(text))
+        self.run = Run.start(plan, lambda text: self.notes.append(text))
 
     def annotate(self, task: Task) -> Result:
         """Annotate a part of a file; the errors are those of `files.annotate_files`."""
@@ -43,13 +38,6 @@ class Worker:
         return Result(task, stream.getvalue(), self.run.totals, self.run.report, notes)
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Workers, at least one of which has loaded its models.
-
-    output_format: as in `Run`. annotate: a function that yields the results of tasks in the order
-    of the tasks. A limited number of tasks is in progress at the same time.
-    """
-
-    output_format: str | None
-    annotate: Callable[[Iterable[Task]], Iterator[Result]]
+# Yields the results of tasks in the order of the tasks. A limited number of tasks is in progress at
+# the same time.
+Annotate = Callable[[Iterable[Task]], Iterator[Result]]

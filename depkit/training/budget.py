@@ -1,4 +1,4 @@
-"""The batch size with which the required number of updates fits into --max-time."""
+"""The batch size with which the required number of updates fits into the time."""
 
 import time
 from collections.abc import Callable
@@ -21,11 +21,7 @@ def fit_to_time(
     The time of a batch is assumed to be linear in the number of tokens. The batches become as large
     as possible, but not smaller than MIN_BATCH_TOKENS and not larger than before.
 
-    Args:
-        training: The settings of the training.
-        sizes: The sizes of the examples of an epoch.
-        update: Computes the loss and the gradients of the batch with these examples.
-        seconds: The time of the training.
+    sizes: those of the examples of an epoch; update: computes the gradients of a batch of examples.
     """
     large, small = training.batch_tokens, MIN_BATCH_TOKENS
     if large <= small:

@@ -1,36 +1,20 @@
 """Model cards: what a model is, how it was trained and how accurate it is."""
 
-from pathlib import Path
-
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import describe_inputs
 from depkit.parsers.model_directory import CARD, TOKENIZER, read_tokenizer_notes, write_text
 from depkit.training.checkpoint import State
 from depkit.training.origin import TORCHRUN
+from depkit.training.plan import Plan
 from depkit.training.progress import format_duration
-from depkit.training.recipe import Recipe
 
 
-def write_card(
-    directory: Path,
-    recipe: Recipe,
-    state: State,
-    num_train: int,
-    num_dev: int,
-    calibration_note: str = "",
-    teacher: str = "",
-) -> None:
+def write_card(plan: Plan, state: State, calibration_note: str = "") -> None:
     """Write the model card, README.md, of a trained model.
 
-    Args:
-        directory: The model directory.
-        recipe: The recipe that the model was trained with.
-        state: The state of the finished run.
-        num_train: The number of training sentences.
-        num_dev: The number of dev sentences.
-        calibration_note: A sentence on the effect of calibration, for a parser.
-        teacher: For a student, a sentence on its teacher and the text that the teacher parsed.
+    calibration_note: a sentence on the effect of calibration, for a parser.
     """
+    directory, recipe = plan.directory, plan.recipe
     tokenizer_scores = read_tokenizer_notes(directory).get("scores")
     family, parser = get_family(recipe.parser), recipe.parser
     tokenizer = (
@@ -53,11 +37,11 @@ def write_card(
 - Reads: {", ".join(describe_inputs(parser.inputs))}
 {"".join(map(_list_item, family.describe(parser)))}\
 - Tokenizer: {tokenizer}
-- Trained on {num_train} sentences for {state.epoch} epochs ({state.update} updates, \
+- Trained on {len(plan.train)} sentences for {state.epoch} epochs ({state.update} updates, \
 {format_duration(state.seconds)}), seed {state.seed}{processes and f", by {processes}"}
 - Best {recipe.training.select} on dev: {state.best:.2f} after epoch {state.best_epoch} (this \
-model); measured on {num_dev} sentences, {punctuation}
-{_list_item(teacher)}{_list_item(calibration_note)}
+model); measured on {len(plan.dev)} sentences, {punctuation}
+{_list_item(plan.teacher)}{_list_item(calibration_note)}
 All settings are in config.toml. To {family.command} a file with this model, run \
 `depkit {family.command} --model DIR FILE`, where DIR is this directory.
 """
@@ -65,27 +49,23 @@ All settings are in config.toml. To {family.command} a file with this model, run
 
 
 def write_ensemble_card(
-    directory: Path,
-    recipe: Recipe,
+    plan: Plan,
     members: dict[str, State],
+    *,
     mean: str,
     scores: dict[str, float],
-    num_train: int,
-    num_dev: int,
     calibration_note: str,
 ) -> None:
     """Write the model card, README.md, of an ensemble.
 
     Args:
-        directory: The ensemble's directory.
-        recipe: The recipe of the first member.
+        plan: The plan of the first member, for the whole treebank and the ensemble's directory.
         members: The states of the members' runs, by the members' names.
         mean: How the members' probabilities are averaged.
         scores: The ensemble's dev scores by name.
-        num_train: The number of training sentences.
-        num_dev: The number of dev sentences.
         calibration_note: A sentence on the effect of calibration, for parsers.
     """
+    recipe = plan.recipe
     select = recipe.training.select
     about = f"\n{recipe.about}\n" if recipe.about else ""
     rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
@@ -93,10 +73,10 @@ def write_ensemble_card(
     punctuation = get_family(recipe.parser).describe_scores(recipe.training.punct)
     text = f"""# A depkit ensemble
 {about}
-- Members: {len(members)}, each trained on the {num_train} sentences of the treebank without one \
-fold
+- Members: {len(members)}, each trained on the {len(plan.train)} sentences of the treebank \
+without one fold
 - Prediction: by the {mean} mean of the members' probabilities
-- Scores on dev: {score_list}; measured on {num_dev} sentences, {punctuation}
+- Scores on dev: {score_list}; measured on {len(plan.dev)} sentences, {punctuation}
 {_list_item(calibration_note)}
 | member | {select} on dev, after its best epoch |
 |---|---|
@@ -105,7 +85,7 @@ fold
 `depkit {get_family(recipe.parser).command} --model DIR FILE`, where DIR is this directory, uses \
 all members. The directory of each member is also a model by itself.
 """
-    write_text(directory, CARD, text)
+    write_text(plan.directory, CARD, text)
 
 
 def _list_item(text: str) -> str:

@@ -49,16 +49,7 @@ class State:
 def save_state(directory: Path, state: State, network: nn.Module, optimizer: object) -> None:
     """Write the checkpoint. A process killed at any moment leaves the previous one or this one.
 
-    Weights that are not trained are omitted.
-
-    Args:
-        directory: The model directory.
-        state: The state of the run.
-        network: The network.
-        optimizer: Its optimiser.
-
-    Raises:
-        OSError: If the checkpoint cannot be written.
+    Weights that are not trained are omitted. Raises OSError if it cannot be written.
     """
     untrained = _untrained_names(network)
     weights = {name: value for name, value in network.state_dict().items() if name not in untrained}
@@ -86,8 +77,8 @@ def check_checkpoint(directory: Path) -> None:
         name = shlex.quote(str(directory))
         raise ResumeError(
             f"{directory}: this training is finished and cannot be resumed, because it was run"
-            " without --keep-state; train from its weights into another directory: depkit train"
-            f" --init {name}"
+            " without `keep_state`; train from its weights into another directory, with `init`"
+            f" {name}"
         )
 
 
@@ -105,7 +96,7 @@ def read_state(directory: Path) -> State | None:
         if (directory / WEIGHTS).exists():
             raise ResumeError(
                 f"{directory} has a model, but no {CHECKPOINT} to resume from; train into another"
-                " directory (--init starts from this model's weights)"
+                " directory (`init` starts from this model's weights)"
             )
         return None
     path = directory / CHECKPOINT
@@ -137,13 +128,8 @@ def _parse_state(text: str) -> State:
 def load_state(directory: Path, network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Load the checkpoint's weights and moments into a network and its optimiser.
 
-    Args:
-        directory: The model directory.
-        network: The network, with its untrained weights already set.
-        optimizer: Its optimiser.
-
-    Raises:
-        ResumeError: If the checkpoint is damaged.
+    The untrained weights of the network are set already. Raises ResumeError if the checkpoint is
+    damaged.
     """
     with _open_checkpoint(directory / CHECKPOINT) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}

@@ -17,8 +17,9 @@ from depkit.parsers.config import ParserConfig
 from depkit.parsers.families import get_family
 from depkit.parsers.settings import ConfigError
 from depkit.training.distributed import batches_per_update
+from depkit.training.job import BaseJob
 from depkit.training.recipe import MIN_BATCH_TOKENS, Recipe, Training
-from depkit.training.sources import FeatureFile
+from depkit.training.sources import VectorFile
 
 T = TypeVar("T")
 # The automatic number of epochs is EPOCHS for a treebank of at most EPOCHS_WORDS words. For larger
@@ -32,63 +33,47 @@ class Data:
 
     train: list[Sentence]
     dev: list[Sentence]  # for selecting the best epoch
-    features: list[FeatureFile]  # ELMo vectors of all sentences, if there are any
+    elmo: list[VectorFile]  # ELMo vectors of all sentences, if there are any
 
 
 def read_data(
-    config: ParserConfig,
-    train: Sequence[PathLike],
-    dev: PathLike,
-    dev_split: float | None,
-    encoding: str,
-    features: Sequence[str] = (),
-    dev_features: str = "",
-    parses: Sequence[PathLike] = (),
-    dev_parses: PathLike = "",
+    config: ParserConfig, job: BaseJob, parses: Sequence[PathLike] = (), dev_parses: PathLike = ""
 ) -> Data:
-    """Read the treebanks of a training as the parser's family does.
+    """Read the treebanks of a job as the parser's family does.
 
-    Args:
-        config: The configuration of the parser.
-        train: The training files.
-        dev: The dev file, or "".
-        dev_split: The share of the training sentences that is used as dev, or None.
-        encoding: The text encoding of the files.
-        features: Files of ELMo vectors for the training files.
-        dev_features: The file of ELMo vectors for the dev file.
-        parses: Parses of the training files, for a parser that corrects parses.
-        dev_parses: A parse of the dev file, for the same.
+    parses: parses of the training files, for a parser that corrects parses; dev_parses: of dev.
 
     Raises:
         ConfigError: For arguments that cannot be combined.
         DataError: For a file without sentences.
         FormatError: For a file that `Family.read` cannot read, or a parse with other words.
     """
-    if bool(dev) == (dev_split is not None):
-        raise ConfigError("name either --dev FILE or --dev-split SHARE")
-    if features and len(features) != len(train):
+    train, dev, elmo = job.files, job.dev, job.elmo
+    if bool(dev) == (job.dev_split is not None):
+        raise ConfigError("name either `dev` or `dev_split`")
+    if elmo and len(elmo) != len(train):
         raise ConfigError(
-            f"--features is given {len(features)} times for {len(train)} training files; give it"
-            " once for each"
+            f"`elmo` is given {len(elmo)} times for {len(train)} training files; give it once for"
+            " each"
         )
-    if (features or dev_features) and not (features and bool(dev) == bool(dev_features)):
+    if (elmo or job.dev_elmo) and not (elmo and bool(dev) == bool(job.dev_elmo)):
         raise ConfigError(
-            "ELMo vectors are needed either for all files or for none; give --features for each"
-            " training file and, if there is a --dev file, --dev-features"
+            "ELMo vectors are needed either for all files or for none; give `elmo` for each"
+            " training file and, if there is a `dev` file, `dev_elmo`"
         )
     _check_parses(config, len(train), bool(dev), len(parses), bool(dev_parses))
-    files = [read_sentences(config, path, encoding) for path in train]
+    files = [read_sentences(config, path, job.encoding) for path in train]
     for index, path in enumerate(parses):
-        files[index] = attach_drafts(files[index], path, encoding)
+        files[index] = attach_drafts(files[index], path, job.encoding)
     sentences = list(chain.from_iterable(files))
-    if dev_split is not None:
-        sentences, dev_sentences = split_dev(sentences, dev_split)
+    if job.dev_split is not None:
+        sentences, dev_sentences = split_dev(sentences, job.dev_split)
     else:
-        dev_sentences = read_sentences(config, dev, encoding)
+        dev_sentences = read_sentences(config, dev, job.encoding)
         if dev_parses:
-            dev_sentences = attach_drafts(dev_sentences, dev_parses, encoding)
-    vectors = [FeatureFile(*pair) for pair in zip(features, files, strict=False)]
-    vectors += [FeatureFile(dev_features, dev_sentences)] if dev_features else []
+            dev_sentences = attach_drafts(dev_sentences, dev_parses, job.encoding)
+    vectors = [VectorFile(*pair) for pair in zip(elmo, files, strict=False)]
+    vectors += [VectorFile(job.dev_elmo, dev_sentences)] if job.dev_elmo else []
     return Data(sentences, dev_sentences, vectors)
 
 
@@ -98,13 +83,13 @@ def _check_parses(
     """Raise ConfigError unless there are parses of all files, or of none if none are needed."""
     if not config.inputs.draft and (parses or has_dev_parses):
         raise ConfigError(
-            "--parses and --dev-parses are for a parser that corrects parses; choose --recipe"
+            "`parses` and `dev_parses` are for a parser that corrects parses; choose the recipe"
             " refine, or leave them out"
         )
     if config.inputs.draft and (parses != files or has_dev != has_dev_parses):
         raise ConfigError(
-            "a parser that corrects parses (inputs.draft) is trained by depkit train, with --parses"
-            " for each training file, in the same order, and --dev-parses if there is a --dev file;"
+            "a parser that corrects parses (inputs.draft) is trained by depkit train, with `parses`"
+            " for each training file, in the same order, and `dev_parses` if there is a `dev` file;"
             " depkit parse --out-of-fold makes parses of training files"
         )
 
@@ -122,16 +107,9 @@ def attach_drafts(
 
 
 def read_sentences(config: ParserConfig, path: PathLike, encoding: str = "utf-8") -> list[Sentence]:
-    """Read all sentences of a treebank.
+    """Read all sentences of a treebank, as the parser's family does.
 
-    Args:
-        config: The configuration of the parser, whose family reads the file.
-        path: The file.
-        encoding: Its text encoding.
-
-    Raises:
-        DataError: If there are no sentences.
-        FormatError: If the file cannot be read.
+    Raises DataError if there are none, FormatError if the file cannot be read.
     """
     sentences = list(get_family(config).read(str(path), encoding))
     if not sentences:
@@ -146,7 +124,7 @@ def split_dev(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:
     between 0 and 1, DataError if a part would be empty.
     """
     if not 0 < share < 1:
-        raise ConfigError(f"--dev-split is {share}; it must be a share between 0 and 1")
+        raise ConfigError(f"`dev_split` is {share}; it must be a share between 0 and 1")
     is_dev = np.floor(np.arange(1, len(sentences) + 1) * share) > np.floor(
         np.arange(len(sentences)) * share
     )
@@ -154,8 +132,8 @@ def split_dev(sentences: Sequence[T], share: float) -> tuple[list[T], list[T]]:
     train = [sentence for sentence, in_dev in zip(sentences, is_dev, strict=True) if not in_dev]
     if not dev or not train:
         raise DataError(
-            f"--dev-split {share} leaves no sentence for {'dev' if train else 'training'}; name a"
-            " dev file with --dev instead"
+            f"`dev_split` {share} leaves no sentence for {'dev' if train else 'training'}; name a"
+            " dev file with `dev` instead"
         )
     return train, dev
 
@@ -191,13 +169,7 @@ def _limit_batches(training: Training, train: Sequence[Sentence]) -> Training:
 
 
 def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sentence]) -> list[str]:
-    """Return notes on oddities of the data that do not prevent training, with counts.
-
-    Args:
-        config: The parser's configuration; its family adds further notes.
-        train: The training sentences.
-        dev: The dev sentences.
-    """
+    """Return notes on oddities of the data that do not prevent training, with counts."""
     parts = (("train", train), ("dev", dev))
     lines = [f"{name} has only one sentence" for name, part in parts if len(part) == 1]
     for name, part in parts:

@@ -47,7 +47,7 @@ def own_device(name: str) -> str:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name not in ("cpu", "cuda"):
         raise ConfigError(
-            f"--device {name} cannot be used with torchrun; name cpu, or cuda for one GPU per"
+            f"`device` {name} cannot be used with torchrun; name cpu, or cuda for one GPU per"
             " process"
         )
     return f"cuda:{os.environ['LOCAL_RANK']}" if name == "cuda" else name

@@ -4,18 +4,22 @@ A run can be resumed only if its origin is the same.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from depkit.parsers.config import RETIRED
 from depkit.training.distributed import num_ranks
 from depkit.training.recipe import Recipe
 
 # Settings that may change when a run is resumed: those that determine when the run ends and how its
-# model is stored, and paths of files whose contents are compared by `Sources.key`.
-_CHANGEABLE = {f"training.{name}" for name in ("epochs", "patience", "save_every", "storage")}
+# model is stored, paths of files whose contents are compared by `Sources.key`, and those that exist
+# no more.
+_CHANGEABLE = {"training.epochs", "training.patience", "training.storage"}
 _CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}
+_CHANGEABLE |= set(RETIRED)
 TORCHRUN = "torchrun"  # the setting that contains the number of processes
 _MAX_NAMED = 3  # maximum number of settings that an error names
 
@@ -53,20 +57,12 @@ class Origin:
             for name in self.data | current.data
             if self.data.get(name) != current.data.get(name)
         ]
-        return ", ".join(differences)
+        # Files have the names of the options; messages name arguments.
+        return re.sub(r"--(\w+)", r"`\1`", ", ".join(differences))
 
 
 def check_origin(directory: Path, original: Origin, current: Origin) -> None:
-    """Check that a run is resumed with the origin that it was started with.
-
-    Args:
-        directory: The run's directory, for the message.
-        original: The origin that the run was started with.
-        current: The origin that it is resumed with.
-
-    Raises:
-        ResumeError: If the two origins differ.
-    """
+    """Raise ResumeError unless a run is resumed with the origin that it was started with."""
     if difference := original.describe_difference(current):
         raise ResumeError(
             f"{directory}: the run there was started with {difference}; resume it with the same"
@@ -75,13 +71,7 @@ def check_origin(directory: Path, original: Origin, current: Origin) -> None:
 
 
 def make_origin(seed: int, tables: Mapping[str, Any], data: Mapping[str, str]) -> Origin:
-    """Make an Origin.
-
-    Args:
-        seed: The seed.
-        tables: The settings as nested tables.
-        data: As in Origin; "" for data that the run does not have.
-    """
+    """Make an Origin; data: as in Origin, "" for data that the run does not have."""
     settings = {"--seed": str(seed)} | dict(_flatten(tables))
     return Origin(settings, {name: digest for name, digest in data.items() if digest})
 
@@ -100,7 +90,7 @@ def retain_batch_size(origin: Origin, recipe: Recipe) -> Recipe:
 
 
 def weight_settings(recipe: Recipe) -> dict[str, Any]:
-    """Return the settings of a recipe that are compared on --resume, as nested tables.
+    """Return the settings of a recipe that are compared when a run is resumed, as nested tables.
 
     Those in `_CHANGEABLE` are among them, but may differ. The number of processes is added if there
     are several.

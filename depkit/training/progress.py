@@ -14,13 +14,8 @@ LOG = "log.jsonl"
 class Progress:
     """Writes a line for each epoch to stderr and to the log; shows a progress bar on a terminal.
 
-    Args:
-        directory: The model directory, in which the log is written.
-        quiet: Write nothing to stderr.
-        stream: The stream to which lines and bar are written instead of stderr.
-        label: A prefix of each line, for several runs at the same time.
-        name: The name of the bar.
-        bars: The bars of several runs, to which this bar is added; replaces `quiet` and `stream`.
+    label: a prefix of each line, for several runs at the same time; name: of the bar. bars: those
+    of several runs, to which this bar is added; replaces `quiet` and `stream`.
     """
 
     def __init__(

@@ -2,18 +2,17 @@
 
 import dataclasses
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
+from depkit.corpus.io import PathLike
 from depkit.files.bounds import MAX_COUNT, setting
 from depkit.files.suggestion import describe_unknown
-from depkit.parsers.config import (
-    ParserConfig,
-    drop_retired,
-)
+from depkit.parsers.config import ParserConfig, drop_retired
 from depkit.parsers.encoders import ENCODERS
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
 from depkit.parsers.settings import (
@@ -75,8 +74,6 @@ class Training:
     # The words that dev scores of trees leave out as punctuation: a policy of depkit eval --punct
     punct: str = "keep"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    # Seconds between checkpoints within an epoch; there is also a checkpoint after each epoch.
-    save_every: float = 300.0
     storage: Literal["float32", "float16"] = "float32"  # of weights in the model directory
 
 
@@ -85,12 +82,9 @@ class TokenizerTraining:
     """The tokenizer that is trained along with the parser; section [tokenizer]."""
 
     enabled: bool = True  # train a tokenizer if the treebank contains its text
-    embedding: int = setting(32, minimum=1)  # size of a character's embedding
     size: int = setting(80, minimum=1)  # of the network's layers
     dropout: float = setting(0.2, below=1)
     epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)  # more for a small treebank
-    # maximum number in a batch, padding included
-    batch_characters: int = setting(3000, minimum=1, maximum=MAX_COUNT)
     rate: float = 4e-3  # the highest learning rate
     # The share of the paragraphs of which an epoch also has a variant: in capital letters, with
     # made-up names, with less white space and others
@@ -136,7 +130,7 @@ def recipe_names() -> list[str]:
 
 
 def recipe_settings() -> list[str]:
-    """Return the names of all settings that --set takes, for any family and encoder."""
+    """Return the names of all settings of KEY=VALUE, for any family and encoder."""
     shared = (name for name in setting_names(Recipe) if not name.startswith("parser."))
     parsers = (setting_names(family.config) for family in FAMILIES.values())
     names = dict.fromkeys(chain(shared, *parsers))
@@ -145,14 +139,14 @@ def recipe_settings() -> list[str]:
 
 def make_recipe(
     name: str = "selfatt",
-    file: str | None = None,
-    settings: list[str] | None = None,
+    file: PathLike = "",
+    settings: Sequence[str] = (),
     shared: bool = False,
 ) -> Recipe:
     """Make a recipe from a shipped recipe, overridden by a TOML file and then by settings.
 
     Args:
-        name: The name of a shipped recipe.
+        name: The name of a shipped recipe, or a TOML file, see `split_name`.
         file: A TOML file. A model's config.toml replaces the sections of the recipe that it has.
         settings: Texts of the form KEY=VALUE.
         shared: Whether the file and the settings are for several recipes. Settings that this
@@ -161,27 +155,27 @@ def make_recipe(
     Raises:
         ConfigError: For an unknown name, key or value.
     """
-    name = RENAMED.get(name, name)
+    if file and name.endswith(".toml"):
+        raise ConfigError(
+            f"`config` {file} cannot be combined with the recipe file {name}; name only one of them"
+        )
+    name, overrides = split_name(name)
+    if file:
+        overrides = _read_file(file)
     if name not in recipe_names():
         raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
     tables = _read_shipped(name)
-    overrides: dict[str, Any] = {}
-    is_complete = False  # whether the file has all settings, and not only those to be changed
-    if file:
-        try:
-            overrides = parse_toml(Path(file).read_text("utf-8"))
-        except (ConfigError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{file}: {error}") from None
-        if "format_version" in overrides:
-            # It is a model's config.toml. If it is older than a setting of the recipe, that setting
-            # must have its default value, as it has when the model is loaded.
-            tables = {key: table for key, table in tables.items() if key not in overrides}
-            is_complete = True
-            drop_retired(overrides)
-        for key in ("format_version", "calibration"):  # only a model's config.toml has these
-            overrides.pop(key, None)
+    # whether the file has all settings, and not only those to be changed
+    is_complete = "format_version" in overrides
+    if is_complete:
+        # It is a model's config.toml. If it is older than a setting of the recipe, that setting
+        # must have its default value, as it has when the model is loaded.
+        tables = {key: table for key, table in tables.items() if key not in overrides}
+        drop_retired(overrides)
+    for key in ("format_version", "calibration"):  # only a model's config.toml has these
+        overrides.pop(key, None)
     written = {} if is_complete else overrides  # by the user
-    for text in settings or []:
+    for text in settings:
         overlay(overrides, parse_setting(text))
         overlay(written, parse_setting(text))
     if "calibration" in overrides:
@@ -201,6 +195,24 @@ def make_recipe(
         check_effects(recipe, written)
         check_effects(recipe.parser, written)
     return recipe
+
+
+def split_name(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of a shipped recipe, and the changes to it if the name is that of a file.
+
+    A recipe file ends with .toml; its key `base` names the recipe that it changes, or else it is
+    selfatt.
+    """
+    changes = _read_file(name) if name.endswith(".toml") else {}
+    name = str(changes.pop("base", "selfatt")) if name.endswith(".toml") else name
+    return RENAMED.get(name, name), changes
+
+
+def _read_file(file: PathLike) -> dict[str, Any]:
+    try:
+        return parse_toml(Path(file).read_text("utf-8"))
+    except (ConfigError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: {error}") from None
 
 
 def from_tables(tables: dict[str, Any]) -> Recipe:
@@ -239,7 +251,7 @@ def check_recipe(recipe: Recipe) -> None:
     family = get_family(recipe.parser)
     if inputs.treebank_name:
         raise ConfigError(
-            "inputs.treebank_name is chosen in parsing, with --treebank NAME; leave it out"
+            "inputs.treebank_name is chosen in parsing, with `treebank`; leave it out"
         )
     if inputs.draft and not family.corrects_parses:
         raise ConfigError(
@@ -255,7 +267,7 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             f"training.plateau is {training.plateau}, but training stops after"
             f" training.patience={training.patience} epochs without a better dev score; set"
-            " training.plateau to a smaller number, or --patience to a larger one"
+            " training.plateau to a smaller number, or `patience` to a larger one"
         )
     family.select(training.select)
 
@@ -265,8 +277,8 @@ def check_punct(recipe: Recipe) -> None:
     family = get_family(recipe.parser)
     if recipe.training.punct != "keep" and not family.scores_words:
         raise ConfigError(
-            f"training.punct (--punct) is {recipe.training.punct}, but family={family.name} has no"
-            " scores that leave out punctuation; set --punct keep"
+            f"training.punct is {recipe.training.punct}, but family={family.name} has no"
+            " scores that leave out punctuation; set `punct` to keep"
         )
 
 

@@ -4,22 +4,19 @@
 read_data, prepare, provide_tokenizer, train_model.
 """
 
-import math
-import os
-import re
 import shlex
 import shutil
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import replace
+from inspect import signature
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
 from depkit.corpus.io import PathLike
-from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import atomic, atomic_directory, copy_directory
 from depkit.files.errors import FormatError
 from depkit.files.lock import LOCK, lock_directory
@@ -28,7 +25,6 @@ from depkit.parsers.config import ParserConfig
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import check_inputs
-from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import (
     CARD,
     CONFIG,
@@ -56,6 +52,8 @@ from depkit.training.distributed import (
     on_first,
     own_device,
 )
+from depkit.training.job import TrainingJob
+from depkit.training.plan import Plan
 from depkit.training.progress import Progress
 from depkit.training.recipe import (
     Recipe,
@@ -63,75 +61,20 @@ from depkit.training.recipe import (
     adopt_parts,
     check_punct,
     make_recipe,
+    split_name,
     trained_parts,
 )
-from depkit.training.sources import Sources, load_sources
+from depkit.training.sources import load_sources
 from depkit.training.traces import check_resumable
-
-_UNITS = {"s": 1, "m": 60, "h": 3600}
 
 Say = Callable[[str], None]
 
 
-def train(
-    train: PathLike | Sequence[PathLike],
-    output: PathLike,
-    dev: PathLike = "",
-    dev_split: float | None = None,
-    recipe: str = "selfatt",
-    config: str = "",
-    settings: Sequence[str] = (),
-    features: Sequence[str] = (),
-    dev_features: str = "",
-    init: PathLike = "",
-    seed: int = 1,
-    seeds: int = 1,
-    epochs: int | None = None,
-    patience: int | None = None,
-    max_time: str = "",
-    resume: bool = False,
-    device: str = "auto",
-    threads: int | None = None,
-    encoding: str = "utf-8",
-    quiet: bool = False,
-    verbose: bool = False,
-    keep_state: bool = False,
-    punct: str = "",
-    parses: Sequence[PathLike] = (),
-    dev_parses: PathLike = "",
-) -> Path:
+def train(train: PathLike | Sequence[PathLike], output: PathLike, **options: Any) -> Path:
     """Train a parser on treebanks, as `depkit train` does, and return the model directory.
 
-    Args:
-        train: A file of training sentences, or several.
-        output: The model directory to make.
-        dev: The file that selects the best epoch. Give either this or `dev_split`.
-        dev_split: The share of the training sentences that is used as dev sentences instead.
-        recipe: The name of a shipped recipe.
-        config: A TOML file that overrides settings of the recipe.
-        settings: KEY=VALUE settings that override both, for example "encoder.layers=4".
-        features: ELMo vectors (HDF5), one file for each of `train`.
-        dev_features: The ELMo vectors of `dev`.
-        init: A model to start from: its parts, weights, words and tokenizer.
-        seed: The seed of everything random.
-        seeds: Train this number of models, with consecutive seeds from `seed`, and copy the best
-            one to `output`.
-        epochs: The maximum number of epochs, instead of the recipe's.
-        patience: Stop after this number of epochs without a better dev score.
-        max_time: The maximum time of training: "90s", "10m", "2h".
-        resume: Resume the run in `output`.
-        device: "auto", "cpu", "cuda", "cuda:1", "mps".
-        threads: The number of CPU threads; None for torch's default.
-        encoding: The text encoding of the treebanks.
-        quiet: Write nothing to stderr.
-        verbose: Print the whole configuration.
-        keep_state: Keep the optimiser's state when training is finished, so that `resume` can add
-            more epochs. It is several times as large as the model.
-        punct: The words that dev scores leave out as punctuation, a policy of `evaluate`, instead
-            of the recipe's.
-        parses: For a parser that corrects parses (inputs.draft): parses of the training sentences,
-            one file for each of `train`.
-        dev_parses: The same for `dev`.
+    train: a file of training sentences, or several. output: the model directory to make. The
+    options are the other fields of `training.job.TrainingJob`, for example dev, recipe or seed.
 
     Raises:
         ConfigError: For an unknown or invalid setting.
@@ -141,57 +84,63 @@ def train(
         ResumeError: For a run that cannot be resumed.
         TrainingError: If the loss is no longer finite, or a batch does not fit in memory.
     """
-    files = [train] if isinstance(train, str | os.PathLike) else train
-    limit = parse_duration(max_time)
-    full_recipe = make_recipe(
-        recipe, config or None, combine_settings(settings, epochs, patience, punct)
-    )
-    initial = None
-    if init:
-        initial = load_initial_model(init)
-        if trained_parts(full_recipe.parser) != trained_parts(make_recipe(recipe).parser):
+    return run_job(TrainingJob(train=train, output=output, **options))
+
+
+train.__signature__ = signature(TrainingJob)  # type: ignore[attr-defined] # for help(depkit.train)
+
+
+def run_job(job: TrainingJob) -> Path:
+    """Do a training and return the model directory; the errors are those of `train`."""
+    max_time, recipe, initial = job.seconds, job.make_recipe(), None
+    if job.init:
+        initial = load_initial_model(job.init)
+        shipped, _ = split_name(job.recipe)
+        if trained_parts(recipe.parser) != trained_parts(make_recipe(shipped).parser):
             raise ConfigError(
-                "--init gives the parser the parts of the initial model, so only settings of"
+                "`init` gives the parser the parts of the initial model, so only settings of"
                 " training.* and decoder.* can be changed; omit the other settings"
             )
-        full_recipe = adopt_parts(full_recipe, initial.config)
-        check_punct(full_recipe)
-    used_device = set_up_device(own_device(device), threads)
-    members: Literal["seed", ""] = "seed" if seeds > 1 else ""
-    with join_ranks(used_device), reserve_output(output, resume, members) as directory:
-        quiet = quiet or not is_first()
+        recipe = adopt_parts(recipe, initial.config)
+        check_punct(recipe)
+    device = set_up_device(own_device(job.device), job.threads)
+    members: Literal["seed", ""] = "seed" if job.seeds > 1 else ""
+    with join_ranks(device), reserve_output(job.output, job.resume, members) as directory:
+        quiet = job.quiet or not is_first()
         progress = Progress(directory, quiet)
         with first_before_others():
-            data = read_data(
-                full_recipe.parser, files, dev, dev_split, encoding, features, dev_features, parses,
-                dev_parses,
-            )  # fmt: skip
-            prepared = prepare(full_recipe, data, used_device, initial, progress.say)
-        if verbose:
-            progress.say(describe_settings(prepared.recipe, used_device))
-        limit -= on_first(
-            provide_tokenizer,
-            directory, prepared, used_device, seed, limit, progress.say, initial, init,
-        )  # fmt: skip
-        # With several seeds, the first process locks the directories of the seeds and copies files.
-        manages_seeds = seeds > 1 and is_first()
-        states: list[State] = []
-        for model_seed in range(seed, seed + seeds):
-            seed_directory = directory / f"seed-{model_seed}" if seeds > 1 else directory
-            bar_name = f"seed {model_seed}" if seeds > 1 else "training"
-            seed_progress = Progress(seed_directory, quiet, name=bar_name)
-            with lock_directory(seed_directory) if manages_seeds else nullcontext():
-                if manages_seeds:
-                    copy_tokenizer(directory, seed_directory)
-                state = train_model(
-                    prepared, seed_directory, used_device, model_seed, resume, limit,
-                    seed_progress, initial, keep_state=keep_state,
-                )  # fmt: skip
-            states.append(state)
-        if manages_seeds:
-            progress.say(_copy_best(directory, states, prepared.recipe.training.select))
-        report_model(directory, full_recipe.parser, progress.say)
+            data = read_data(recipe.parser, job, job.parses, job.dev_parses)
+            plan = prepare(recipe, data, directory, device, initial=initial, say=progress.say)
+        plan = replace(
+            plan, seed=job.seed, resume=job.resume, keep_state=job.keep_state, progress=progress
+        )
+        if job.verbose:
+            progress.say(describe_settings(plan.recipe, device))
+        seconds = on_first(provide_tokenizer, replace(plan, max_time=max_time), job.init)
+        plan = replace(plan, max_time=max_time - seconds)
+        if job.seeds == 1:
+            train_model(plan)
+        else:
+            _train_seeds(plan, job.seeds, quiet)
+        report_model(directory, recipe.parser, progress.say)
         return directory
+
+
+def _train_seeds(plan: Plan, count: int, quiet: bool) -> None:
+    """Train models with consecutive seeds, and copy the best one into the plan's directory."""
+    states: list[State] = []
+    for seed in range(plan.seed, plan.seed + count):
+        directory = plan.directory / f"seed-{seed}"
+        progress = Progress(directory, quiet, name=f"seed {seed}")
+        # The first process locks the directories of the seeds and copies files.
+        with lock_directory(directory) if is_first() else nullcontext():
+            if is_first():
+                copy_tokenizer(plan.directory, directory)
+            states.append(
+                train_model(replace(plan, directory=directory, seed=seed, progress=progress))
+            )
+    if is_first():
+        plan.reporter.say(_copy_best(plan.directory, states, plan.recipe.training.select))
 
 
 def set_up_device(device: str, threads: int | None) -> torch.device:
@@ -204,42 +153,6 @@ def set_up_device(device: str, threads: int | None) -> torch.device:
 def describe_settings(recipe: Recipe, device: torch.device) -> str:
     """Return the whole configuration as TOML, with the device in a comment."""
     return f"# on {device}\n{to_toml(recipe.tables())}"
-
-
-def combine_settings(
-    settings: Sequence[str] | None, epochs: int | None, patience: int | None, punct: str = ""
-) -> list[str]:
-    """Append the settings that have their own options to the KEY=VALUE settings.
-
-    Args:
-        settings: Texts of the form KEY=VALUE.
-        epochs: The option --epochs, if given.
-        patience: The option --patience, if given.
-        punct: The option --punct, or "".
-    """
-    options = {
-        "training.epochs": epochs, "training.patience": patience, "training.punct": punct or None
-    }  # fmt: skip
-    return [
-        *(settings or []),
-        *(f"{key}={value}" for key, value in options.items() if value is not None),
-    ]
-
-
-def parse_duration(text: str) -> float:
-    """Parse a time like 90s, 10m or 2h into seconds; "" means no limit.
-
-    Raises ConfigError for other texts and for zero.
-    """
-    if not text:
-        return math.inf
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    if not match:
-        raise ConfigError(f"--max-time {text!r} is not a time; write for example 90s, 10m or 2h")
-    seconds = float(match[1]) * _UNITS[match[2] or "s"]
-    if not seconds:
-        raise ConfigError("--max-time 0 leaves no time to train; give more time")
-    return seconds
 
 
 @contextmanager
@@ -261,7 +174,7 @@ def reserve_output(
     with lock_directory(directory):
         if not resume and any(path.name != LOCK for path in directory.iterdir()):
             raise ValueError(
-                f"{output} is not empty; --resume continues the run there; to start a new run,"
+                f"{output} is not empty; `resume` continues the run there; to start a new run,"
                 " name another directory"
             )
         check_resumable(directory, members)
@@ -275,31 +188,16 @@ def load_initial_model(model: PathLike) -> Parser:
     return load(model, "cpu", "float32")
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A training whose settings are resolved and whose sources are loaded."""
-
-    recipe: Recipe
-    train: Sequence[Sentence]
-    dev: Sequence[Sentence]
-    sources: Sources
-
-
 def prepare(
     recipe: Recipe,
     data: Data,
+    directory: Path,
     device: torch.device,
+    *,
     initial: Parser | None = None,
     say: Say = lambda text: None,
-) -> Prepared:
-    """Resolve a recipe, load its sources and check the data.
-
-    Args:
-        recipe: The recipe.
-        data: The data of the training.
-        device: Where a frozen transformer runs.
-        initial: The parser to start from, if any.
-        say: Receives notes and progress.
+) -> Plan:
+    """Resolve a recipe, load its sources and check the data; say receives notes and progress.
 
     Raises:
         FormatError: For a sentence without the tags that the parser reads.
@@ -314,7 +212,7 @@ def prepare(
     for sentence in (*data.train, *data.dev):
         check_inputs(sentence, recipe.parser.inputs)
     recipe, sources = load_sources(
-        recipe, data.train, data.dev, device, data.features, initial, say
+        recipe, data.train, data.dev, device, files=data.elmo, initial=initial, say=say
     )
     if (punct := recipe.training.punct) != "keep":  # find out now whether it can be applied to dev
         try:
@@ -322,7 +220,7 @@ def prepare(
         except FormatError as error:
             raise ConfigError(
                 f"training.punct={punct} cannot be applied to dev: {error.message}. To score all"
-                " words, use --punct keep."
+                " words, set `punct` to keep."
             ) from None
     if recipe.parser.inputs.draft:
         for name, sentences in (("train", data.train), ("dev", data.dev)):
@@ -334,7 +232,10 @@ def prepare(
             say(f"the parses of {name} that are corrected: {listed}")
     for finding in findings(recipe.parser, data.train, data.dev):
         say(f"depkit: note: {finding}")
-    return Prepared(recipe, data.train, data.dev, sources)
+    return Plan(
+        recipe=recipe, train=data.train, dev=data.dev, directory=directory, device=device,
+        sources=sources, initial=initial,
+    )  # fmt: skip
 
 
 def _report_sizes(asked: Training, chosen: Training, words: int, say: Say) -> None:
@@ -349,38 +250,18 @@ def _report_sizes(asked: Training, chosen: Training, words: int, say: Say) -> No
         say(f"for {words:,} words in train: {', '.join(changed)}")
 
 
-def provide_tokenizer(
-    directory: Path,
-    prepared: Prepared,
-    device: torch.device,
-    seed: int,
-    max_time: float,
-    say: Say,
-    owner: Parser | None = None,
-    model: PathLike = "",
-) -> float:
-    """Write a tokenizer into a directory: another model's, or one trained on the treebank.
+def provide_tokenizer(plan: Plan, model: PathLike = "", owner: Parser | None = None) -> float:
+    """Write a tokenizer into the plan's directory: another model's, or one trained on the treebank.
 
-    Args:
-        directory: The model directory.
-        prepared: The training; its recipe may disable the tokenizer.
-        device: The device to train on.
-        seed: The seed of everything random.
-        max_time: The maximum number of seconds of the whole training.
-        say: Receives progress.
-        owner: A parser whose tokenizer is copied, if it has one.
-        model: The name of the model that `owner` was loaded from.
-
-    Returns:
-        The seconds that training the tokenizer took.
+    model: the name of a model whose tokenizer is copied, if it has one; owner: that model, if it is
+    not the plan's initial one. Returns the seconds that training the tokenizer took.
     """
+    owner = owner or plan.initial
     if owner and owner.tokenizer:
         notes = read_tokenizer_notes(find_model(model))
-        write_tokenizer(directory, owner.tokenizer, {"scores": notes.get("scores")})
+        write_tokenizer(plan.directory, owner.tokenizer, {"scores": notes.get("scores")})
         return 0.0
-    return tokenizer.provide_tokenizer(
-        directory, prepared.recipe, prepared.train, prepared.dev, device, seed, max_time, say
-    )
+    return tokenizer.provide_tokenizer(plan)
 
 
 def copy_tokenizer(source: Path, target: Path) -> None:
@@ -390,74 +271,30 @@ def copy_tokenizer(source: Path, target: Path) -> None:
             shutil.copy(source / TOKENIZER, temporary)
 
 
-def train_model(
-    prepared: Prepared,
-    directory: Path,
-    device: torch.device,
-    seed: int,
-    resume: bool,
-    max_time: float,
-    progress: Progress,
-    initial: Parser | None = None,
-    vocabulary: Vocabulary | None = None,
-    feed: loop.Feed | None = None,
-    teacher: str = "",
-    keep_state: bool = False,
-) -> State:
+def train_model(plan: Plan) -> State:
     """Train a model, calibrate it on dev and write its card. A finished model is left unchanged.
 
     With several processes, only the first one calibrates the model and writes the card.
-
-    `loop.train` explains most arguments in detail.
-
-    Args:
-        prepared: The training.
-        directory: The model directory.
-        device: The device to train on.
-        seed: The seed of everything random.
-        resume: Resume the run in the directory, if there is one.
-        max_time: The maximum number of seconds of training.
-        progress: Receives messages and progress.
-        initial: A parser to start from.
-        vocabulary: A vocabulary to use instead of the treebank's.
-        feed: What to train on instead of the treebank.
-        teacher: For the card of a student, a sentence on its teacher and the text that the teacher
-            parsed.
-        keep_state: Keep the optimiser's state of a finished run.
-
-    Returns:
-        The state of the run.
     """
+    progress = plan.reporter
     with progress.bar():
-        state = loop.train(
-            prepared.recipe, prepared.train, prepared.dev, directory, device, seed, resume,
-            max_time, initial, progress, prepared.sources, vocabulary, feed, keep_state,
-        )  # fmt: skip
+        state = loop.train(plan)
     if not is_first():
         return state
     result = f"best epoch: {state.best_epoch} of {state.epoch}, dev"
-    result += f" {prepared.recipe.training.select} {state.best:.2f}"
-    if (directory / CARD).exists():  # loop.train removes the card before it trains
+    result += f" {plan.recipe.training.select} {state.best:.2f}"
+    if (plan.directory / CARD).exists():  # loop.train removes the card before it trains
         progress.say(f"{progress.label}the training is finished already; {result}")
         return state
-    calibration_note = calibrate(directory, device, prepared) if state.best_epoch else ""
-    write_card(
-        directory, prepared.recipe, state, len(prepared.train), len(prepared.dev),
-        calibration_note, teacher,
-    )  # fmt: skip
+    calibration_note = calibrate(plan) if state.best_epoch else ""
+    write_card(plan, state, calibration_note)
     for line in filter(None, (result, calibration_note)):
         progress.say(progress.label + line)
     return state
 
 
 def report_model(directory: PathLike, config: ParserConfig, say: Say) -> None:
-    """Report where a finished model is, and the command that uses it.
-
-    Args:
-        directory: The model directory.
-        config: The configuration of the parser.
-        say: Receives the lines.
-    """
+    """Report where a finished model is, and the command that uses it."""
     command, name = get_family(config).command, shlex.quote(str(directory))
     if name in bundled_models():
         name = f"./{name}"
@@ -465,22 +302,16 @@ def report_model(directory: PathLike, config: ParserConfig, say: Say) -> None:
     say(f"{command} with it: depkit {command} --model {name} FILE")
 
 
-def calibrate(directory: Path, device: torch.device, prepared: Prepared) -> str:
-    """Calibrate the model in a directory on dev, and write the temperatures into its config.
+def calibrate(plan: Plan) -> str:
+    """Calibrate the model in the plan's directory on dev; write its temperatures into its config.
 
-    Args:
-        directory: The model directory.
-        device: The device to run the model on.
-        prepared: The training.
-
-    Returns:
-        A sentence on the effect of the calibration; "" for a family without probabilities.
+    Returns a sentence on the effect; "" for a family without probabilities.
     """
-    parser = load(directory, str(device), threads=torch.get_num_threads())
-    vectors = loop.dev_vectors(prepared.dev, prepared.sources.dev)
-    calibration, effect = get_family(parser.config).calibrate(parser, prepared.dev, vectors)
+    parser = load(plan.directory, str(plan.device), threads=torch.get_num_threads())
+    vectors = loop.dev_vectors(plan.dev, plan.sources.dev)
+    calibration, effect = get_family(parser.config).calibrate(parser, plan.dev, vectors)
     if calibration:
-        write_calibration(directory, calibration)
+        write_calibration(plan.directory, calibration)
     return effect
 
 

@@ -23,7 +23,7 @@ def rate_factor(
     Args:
         training: The settings of the schedule.
         update: The number of the update, from 0.
-        fraction: The fraction of the run that is finished, by updates or by time.
+        fraction: The finished part of the run, by updates or by time.
         updates: The number of updates of the whole run.
         reductions: How often the schedule "plateau" has reduced the rate.
     """

@@ -36,10 +36,10 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class FeatureFile:
+class VectorFile:
     """A file of ELMo vectors with the sentences that it belongs to."""
 
-    features: str  # the path of the file
+    path: str
     sentences: Sequence[Sentence]  # in the order of the file
 
 
@@ -59,12 +59,9 @@ class Sources:
     def select_sentences(
         self, sizes: np.ndarray, train: Sequence[int], dev: Sequence[int]
     ) -> "Sources":
-        """Select sentences of `self.train` as training and dev sentences.
+        """Select sentences of `self.train`, by index, as training and dev sentences.
 
-        Args:
-            sizes: The sizes of all sentences of `self.train`, see `batches.layout`.
-            train: The indices of the new training sentences.
-            dev: The indices of the new dev sentences.
+        sizes: those of all sentences of `self.train`, see `batches.layout`.
         """
         if self.train is None:
             return self
@@ -79,7 +76,8 @@ def load_sources(
     train: Sequence[Sentence],
     dev: Sequence[Sentence],
     device: torch.device,
-    files: Sequence[FeatureFile] = (),
+    *,
+    files: Sequence[VectorFile] = (),
     initial: Parser | None = None,
     say: Say = lambda text: None,
 ) -> tuple[Recipe, Sources]:
@@ -89,16 +87,13 @@ def load_sources(
     `feature_cache`.
 
     Args:
-        recipe: The recipe.
+        recipe: The recipe. It is returned with facts about the sources (widths, a digest).
         train: The training sentences.
         dev: The dev sentences, if any.
         device: Where a frozen transformer runs.
         files: For inputs.context.source=elmo, the files of all sentences of train and dev.
         initial: A parser to start from; its vectors and its transformer are used.
         say: Receives notes and progress.
-
-    Returns:
-        The recipe, completed by facts about the sources (widths, a digest), and the sources.
 
     Raises:
         ConfigError: For settings that do not fit the sources.
@@ -139,13 +134,11 @@ def load_sources(
             available=transformer.layers, width=transformer.width,
         )  # fmt: skip
     if files and context.source != "elmo":
-        raise ConfigError(
-            "--features requires inputs.context.source=elmo; set it, or omit --features"
-        )
+        raise ConfigError("`elmo` requires inputs.context.source=elmo; set it, or omit `elmo`")
     if context.source == "elmo":
         if not files:
             raise ConfigError(
-                "inputs.context.source=elmo requires ELMo vectors; name the files with --features"
+                "inputs.context.source=elmo requires ELMo vectors; name the files with `elmo`"
             )
         context, elmo_key = _describe_files(context, files)
         key += elmo_key
@@ -202,36 +195,36 @@ def _digest_of_vectors(vectors: Vectors) -> str:
     return digest("\n".join(vectors.words), matrix, mean, repr(vectors.std))
 
 
-def _describe_files(context: Context, files: Sequence[FeatureFile]) -> tuple[Context, str]:
+def _describe_files(context: Context, files: Sequence[VectorFile]) -> tuple[Context, str]:
     """Complete the settings by the layers and width of the files; also return a key of the files.
 
     The key does not depend on their paths. Raises ConfigError if layers or width differ.
     """
-    shapes = [describe_features(file.features) for file in files]
+    shapes = [describe_features(file.path) for file in files]
     for file, shape in zip(files, shapes, strict=True):
         if (shape.layers, shape.width) != (shapes[0].layers, shapes[0].width):
             raise ConfigError(
-                f"{file.features} has {shape.layers} layers of {shape.width} numbers, but"
-                f" {files[0].features} has {shapes[0].layers} layers of {shapes[0].width};"
+                f"{file.path} has {shape.layers} layers of {shape.width} numbers, but"
+                f" {files[0].path} has {shapes[0].layers} layers of {shapes[0].width};"
                 " all files must have the same number of layers and the same width"
             )
-    key = "".join(f"{os.path.getsize(file.features)} {shape}\n" for file, shape in
+    key = "".join(f"{os.path.getsize(file.path)} {shape}\n" for file, shape in
                   zip(files, shapes, strict=True))  # fmt: skip
     return replace(context, available=shapes[0].layers, width=shapes[0].width), key
 
 
 def _elmo_vectors(
-    context: Context, files: Sequence[FeatureFile], sentences: Sequence[Sentence], say: Say
+    context: Context, files: Sequence[VectorFile], sentences: Sequence[Sentence], say: Say
 ) -> np.ndarray:
     """Return the ELMo vectors of sentences, from the files that contain any of them."""
     indices = {id(sentence): i for i, sentence in enumerate(sentences)}
     files = [file for file in files if any(id(sentence) in indices for sentence in file.sentences)]
-    stats = [(os.stat(file.features), os.path.realpath(file.features)) for file in files]
+    stats = [(os.stat(file.path), os.path.realpath(file.path)) for file in files]
     key = "".join(f"{path} {stat.st_size} {stat.st_mtime_ns}\n" for stat, path in stats)
 
     def produce() -> Iterator[tuple[int, np.ndarray]]:
         for file in files:
-            vectors = read_features(file.features, file.sentences, context.layers, context.top)
+            vectors = read_features(file.path, file.sentences, context.layers, context.top)
             for sentence, layers in zip(file.sentences, vectors, strict=True):
                 if id(sentence) in indices:
                     yield indices[id(sentence)], layers

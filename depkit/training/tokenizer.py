@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -37,9 +36,12 @@ from depkit.parsers.text.tokenizer import (
 )  # fmt: skip
 from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
-from depkit.training.recipe import Recipe, TokenizerTraining
+from depkit.training.plan import Plan
+from depkit.training.recipe import TokenizerTraining
 from depkit.training.text_variants import Text, TextVariants, read_paragraphs
 
+EMBEDDING = 32  # size of a character's embedding
+BATCH_CHARACTERS = 3000  # maximum number in a batch, padding included
 MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
@@ -94,43 +96,23 @@ def _multiword_labels(text: str, words: Sequence[str]) -> list[int]:
     return labels
 
 
-def provide_tokenizer(
-    directory: Path,
-    recipe: Recipe,
-    train: Sequence[Sentence],
-    dev: Sequence[Sentence],
-    device: torch.device,
-    seed: int,
-    max_time: float,
-    report: Callable[[str], None],
-) -> float:
+def provide_tokenizer(plan: Plan) -> float:
     """Train a tokenizer and write it into a model directory, if the treebank has its text.
 
     A tokenizer in the directory that was trained on the same data with the same settings and seed
-    is left unchanged.
-
-    Args:
-        directory: The model directory.
-        recipe: The recipe.
-        train: The training sentences.
-        dev: The sentences that select the best epoch.
-        device: The device to train on.
-        seed: The seed of everything random.
-        max_time: The maximum number of seconds of the whole training. The tokenizer takes about a
-            fifth of them at most.
-        report: Receives a line for some epochs.
+    is left unchanged. A new one takes about a fifth of the training's time at most.
 
     Returns:
-        The seconds that the tokenizer took when it was trained, but at most half of `max_time`.
+        The seconds that the tokenizer took when it was trained, but at most half of the time.
 
     Raises:
         ResumeError: If the directory has a copied tokenizer, or one with other training data,
             settings or seed.
     """
-    settings = recipe.tokenizer
-    if not settings.enabled or not has_text(train):
+    settings, directory, seed = plan.recipe.tokenizer, plan.directory, plan.seed
+    if not settings.enabled or not has_text(plan.train):
         return 0.0
-    origin = make_origin(seed, {"tokenizer": asdict(settings)}, digests(train, dev))
+    origin = make_origin(seed, {"tokenizer": asdict(settings)}, digests(plan.train, plan.dev))
     notes = read_tokenizer_notes(directory)
     if "origin" in notes:
         original = Origin(**notes["origin"])
@@ -141,16 +123,17 @@ def provide_tokenizer(
     elif notes:
         raise ResumeError(
             f"{directory}: the tokenizer there was copied from another model (resume with the same"
-            " --init), or trained by another version of depkit (train into another directory)"
+            " `init`), or trained by another version of depkit (train into another directory)"
         )
     else:
         started = time.monotonic()
         tokenizer, scores = train_tokenizer(
-            settings, train, dev, device, seed, max_time / 5, report
-        )
+            settings, plan.train, plan.dev, plan.device, seed=seed, max_time=plan.max_time / 5,
+            report=plan.reporter.say,
+        )  # fmt: skip
         notes = {"origin": asdict(origin), "seconds": time.monotonic() - started, "scores": scores}
         write_tokenizer(directory, tokenizer, notes)
-    return min(float(notes["seconds"]), max_time / 2)
+    return min(float(notes["seconds"]), plan.max_time / 2)
 
 
 def train_tokenizer(
@@ -158,6 +141,7 @@ def train_tokenizer(
     train: Sequence[Sentence],
     dev: Sequence[Sentence],
     device: torch.device,
+    *,
     seed: int = 1,
     max_time: float = float("inf"),
     report: Callable[[str], None] = lambda text: None,
@@ -165,19 +149,9 @@ def train_tokenizer(
 ) -> tuple[Tokenizer, dict[str, float]]:
     """Train a tokenizer. The best epoch is selected by the mean F1 of dev tokens and sentences.
 
-    Args:
-        settings: The settings of the tokenizer.
-        train: The training sentences.
-        dev: The sentences that select the best epoch.
-        device: The device to train on.
-        seed: The seed of everything random.
-        max_time: The maximum number of seconds. The learning rate falls to 0 with the epochs or
-            with the time, whichever ends sooner.
-        report: Receives a line for some epochs.
-        initial: A tokenizer with whose characters and weights the training begins.
-
-    Returns:
-        The tokenizer, and its dev scores, see `segmentation_scores`.
+    The learning rate falls to 0 with the epochs or with the time, whichever ends sooner. Also
+    returns the dev scores, see `segmentation_scores`. report: receives a line for some epochs;
+    initial: a tokenizer with whose characters and weights the training begins.
     """
     torch.manual_seed(seed)
     paragraphs = list(read_paragraphs(train))
@@ -191,7 +165,7 @@ def train_tokenizer(
     variants = _make_variants(paragraphs, tokenizer.multiwords)
     treebank_slices = _make_slices(map(_make_passage, paragraphs), tokenizer.characters)
     sizes = np.array([part.shape[1] for part in treebank_slices])
-    per_epoch = len(length_batches(sizes, settings.batch_characters, np.random.default_rng(0)))
+    per_epoch = len(length_batches(sizes, BATCH_CHARACTERS, np.random.default_rng(0)))
     epochs = max(settings.epochs, -(-MIN_UPDATES // per_epoch))
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.rate)
     best, best_scores, best_weights = -1.0, {}, {}
@@ -207,7 +181,7 @@ def train_tokenizer(
         )
         slices = [*treebank_slices, *_make_slices(passages, tokenizer.characters)]
         sizes = np.array([part.shape[1] for part in slices])
-        batches = length_batches(sizes, settings.batch_characters, random)
+        batches = length_batches(sizes, BATCH_CHARACTERS, random)
         for update, indices in enumerate(batches):
             done = (epoch + update / len(batches)) / epochs
             fraction = max(done, (time.monotonic() - started) / max_time)
@@ -274,9 +248,9 @@ def _make_tokenizer(
     table = build_multiword_table((token.text, token.words) for token in tokens)
     spaces = any(" " in token.text for token in tokens)
     characters = characters or build_character_table(passage.text for passage in passages)
-    network = TokenizerNetwork(
-        len(characters), settings.embedding, settings.size, settings.dropout
-    ).to(device)
+    network = TokenizerNetwork(len(characters), EMBEDDING, settings.size, settings.dropout).to(
+        device
+    )
     patterns = tuple(choose_patterns(passages))
     return Tokenizer(characters, table, spaces, TorchEngine(network, device), patterns)
 

@@ -38,8 +38,10 @@ from depkit.serving.files import annotate_files
 from depkit.serving.job import Job
 from depkit.training import loop
 from depkit.training.data import Data, read_data
+from depkit.training.job import BaseJob
+from depkit.training.plan import Plan
 from depkit.training.recipe import make_recipe
-from depkit.training.run import Prepared, prepare
+from depkit.training.run import prepare
 from depkit.training.schedule import parameter_groups
 from tests.bench.comparison import SAME, peer_programs, supar_measure
 from tests.bench.corpus import exhaust
@@ -79,8 +81,8 @@ class Setup:
 
     @cached_property
     def data(self) -> Data:
-        files = [self.options.treebank], self.options.dev
-        return read_data(make_recipe().parser, *files, None, "utf-8")
+        job = BaseJob(train=self.options.treebank, dev=self.options.dev, output=self.folder)
+        return read_data(make_recipe().parser, job)
 
     @cached_property
     def bench(self) -> Bench:
@@ -101,7 +103,7 @@ class Setup:
     def seconds(self, action: Callable[[], object]) -> float:
         return timed(action, str(self.device))().seconds
 
-    def prepared(self, recipe: str, *settings: str) -> Prepared:
+    def prepared(self, recipe: str, *settings: str) -> Plan:
         """Prepare a recipe for training, without smaller batches for a small treebank."""
         prefix = f"{recipe}:"
         options = [option for option in self.options.set if option.startswith(prefix)]
@@ -111,7 +113,7 @@ class Setup:
                 raise BenchError("a transformer is needed; name its directory with --transformer")
             recipe_settings.append(f"inputs.context.model={self.options.transformer}")
         all_settings = ["training.updates=0", *recipe_settings, *settings]
-        return prepare(make_recipe(recipe, None, all_settings), self.data, self.device)
+        return prepare(make_recipe(recipe, "", all_settings), self.data, self.folder, self.device)
 
     def learner(self, recipe: str, precision: str = "auto") -> "Learner":
         """Return the learner of a recipe; precision is "tf32" or a value of training.precision."""
@@ -146,7 +148,7 @@ class Setup:
 class Learner:
     """A network in training, as in loop.train. `loss` is the network or its compiled version."""
 
-    def __init__(self, prepared: Prepared, device: torch.device) -> None:
+    def __init__(self, prepared: Plan, device: torch.device) -> None:
         config, training, transformer = (
             prepared.recipe.parser, prepared.recipe.training, prepared.sources.transformer
         )  # fmt: skip
@@ -285,10 +287,8 @@ def dev_score(setup: Setup, precision: str, end: float) -> Figures:
     prepared = setup.prepared("bilstm", *settings)
     directory = setup.folder / precision
     directory.mkdir()
-    state = loop.train(
-        prepared.recipe, prepared.train, prepared.dev, directory, setup.device,
-        max_time=0.8 * (end - time.monotonic()),
-    )  # fmt: skip
+    max_time = 0.8 * (end - time.monotonic())
+    state = loop.train(replace(prepared, directory=directory, max_time=max_time))
     note = f"{state.epoch} of {setup.epochs[0]} epochs in {state.seconds:.0f} s"
     return {"LAS": state.best, "note": note}
 

@@ -20,8 +20,16 @@ COMMANDS = {
     "resume": [*TRAIN[:-1], "--resume", "-o"],
     "ensemble": ["ensemble", str(TINY), "--dev", str(TINY), "--folds", "2", *TRAINING, "-o"],
     "distill": ["distill", "en-ewt", "--train", str(TINY), "--dev", str(TINY), *TRAINING, "-o"],
-    "tag": ["tag", str(TINY), "--folds", "2", *TRAINING, "-o", os.devnull, "--work"],
-    "tag with resume": ["tag", str(TINY), "--folds", "2", *TRAINING, "--resume", "--work"],
+    "jackknife": ["jackknife", str(TINY), "--folds", "2", *TRAINING, "-o", os.devnull, "--work"],
+    "jackknife with resume": [
+        "jackknife",
+        str(TINY),
+        "--folds",
+        "2",
+        *TRAINING,
+        "--resume",
+        "--work",
+    ],
 }
 
 
@@ -40,13 +48,16 @@ def test_a_directory_in_use_is_refused_and_left_unchanged(command, tmp_path, cap
 
 @pytest.mark.parametrize(
     ("command", "folder"),
-    [("resume", "."), ("seeds", "seed-1"), ("ensemble", "fold-1-selfatt"), ("tag", "fold-01")],
-)
+    [
+        ("resume", "."), ("seeds", "seed-1"), ("ensemble", "fold-1-selfatt"),
+        ("jackknife", "fold-01"),
+    ],
+)  # fmt: skip
 def test_each_model_in_a_directory_is_locked(command, folder, tmp_path, capfd):
     directory = tmp_path / "used" / folder
     with lock_directory(directory):
-        if command == "tag":  # --work must be empty
-            command = "tag with resume"
+        if command == "jackknife":  # --work must be empty
+            command = "jackknife with resume"
         arguments = [*COMMANDS[command], str(tmp_path / "used")]
         assert run([*arguments, "--resume"] if command == "seeds" else arguments) == 1
     assert f"{directory} is in use by process {os.getpid()};" in capfd.readouterr().err
@@ -75,12 +86,12 @@ FILES = {"README.md": "My notes\n", "config.toml": "a = 1\n", "vocab.json": "{}\
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("place", [".", "member"])
 def test_a_directory_of_other_files_is_refused_and_left_unchanged(command, place, tmp_path, capfd):
-    members = {"seeds": "seed-1", "ensemble": "fold-1-selfatt", "tag": "fold-01"}
+    members = {"seeds": "seed-1", "ensemble": "fold-1-selfatt", "jackknife": "fold-01"}
     folder = tmp_path / "mine" / (place if place == "." else members.get(command[:8], "fold-01"))
     folder.mkdir(parents=True)
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    resume = ["--resume"] * (command in ("train", "seeds", "distill", "tag"))
+    resume = ["--resume"] * (command in ("train", "seeds", "distill", "jackknife"))
     arguments = [*COMMANDS[command], str(tmp_path / "mine"), *resume]
     message = f"{tmp_path / 'mine'} is not empty, and what is there is not of a training by depkit"
     assert_fails(capfd, arguments, 1, message)
@@ -88,7 +99,7 @@ def test_a_directory_of_other_files_is_refused_and_left_unchanged(command, place
     assert len(list((tmp_path / "mine").iterdir())) == (3 if place == "." else 1)
 
 
-@pytest.mark.parametrize("command", ["seeds", "ensemble", "tag"])
+@pytest.mark.parametrize("command", ["seeds", "ensemble", "jackknife"])
 def test_a_model_is_not_overwritten_by_a_run_of_several(command, tmp_path, capfd):
     shutil.copytree(find_model("en-ewt"), tmp_path / "model")
     resume = ["--resume"] * (command != "ensemble")

@@ -6,8 +6,10 @@ import sys
 import pytest
 
 from depkit.cli import check
-from depkit.cli.options import print_speed, progress_bars
+from depkit.cli.options import annotate, progress_bars
 from depkit.files.progress import ProgressBars
+from depkit.serving import files
+from depkit.serving.job import Job, Totals
 from tests.drawing.terminal import Terminal, draw_at_once
 
 
@@ -50,8 +52,9 @@ def test_findings_and_bars_are_on_separate_lines(monkeypatch):
     assert any(line.startswith("checking") and "67%" in line for line in terminal.lines())
 
 
-def test_the_speed_of_a_run_is_printed(capsys):
-    print_speed(12543, 204585, 14.2)
+def test_the_speed_of_a_run_is_printed(capsys, monkeypatch):
+    monkeypatch.setattr(files, "annotate_files", lambda *_: Totals(12543, 204585, 14.2))
+    annotate(Job(files=["-"], models=[]), quiet=False, verbose=True)
     assert capsys.readouterr().err == (
         "12,543 sentences, 204,585 words in 14.2 s (14,407 words/s)\n"
     )

@@ -163,7 +163,7 @@ def test_several_files_are_parsed_into_a_directory_or_one_file(model, tmp_path):
     [
         "parse {tiny} --model {model} -o {new}", "parse {tiny} --model {model} --output-dir {new}",
         "tag {tiny} --model {model} -o {new}", "convert {tiny} --to conllx -o {new}",
-        "tag {tiny} --folds 2 --epochs 1 -o {new} --work {new}.work",
+        "jackknife {tiny} --folds 2 --epochs 1 -o {new} --work {new}.work",
         "show {tiny} --svg {new}", "report {tiny} {tiny} -o {new}",
         "analyze {tiny} {tiny} --plot {new}.svg",
         "train {tiny} {training} -o {new}", "distill {model} --train {tiny} {training} -o {new}",

@@ -23,6 +23,7 @@ from depkit.parsers.settings import ConfigError
 from depkit.training.data import resolve_auto
 from depkit.training.loop import count_updates, train
 from depkit.training.origin import ResumeError
+from depkit.training.plan import Plan
 from depkit.training.progress import Progress
 from depkit.training.recipe import Distillation, make_recipe, trained_parts
 from tests.training.small_runs import CPU, Killed, kill_training_at, same_runs, small_recipe
@@ -32,6 +33,13 @@ from tests.training.small_runs import CPU, Killed, kill_training_at, same_runs, 
 def small_shards(monkeypatch):
     monkeypatch.setattr(silver, "SHARD_WORDS", 40)
     monkeypatch.setattr(distillation, "SHARD_WORDS", 40)
+
+
+def make_plan(recipe, sentences, directory, dev=None, **fields):
+    return Plan(
+        recipe=recipe, train=sentences, dev=dev or sentences, directory=directory, device=CPU,
+        **fields,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -54,9 +62,10 @@ def make_data(teacher, tiny, tmp_path):
             file = tmp_path / "text.txt"
             file.write_text("".join(f"{' '.join(sentence.form)}\n" for sentence in tiny[treebank:]))
             shards = annotate_text(
-                teacher, compute_rows, [str(file)], tmp_path / "text", "key", "tokens"
+                teacher, compute_rows, [str(file)], tmp_path / "text", "key", input="tokens"
             ).shards
-        return distillation.make_distillation_data(recipe, tiny[:treebank], rows, shards, teacher)
+        plan = make_plan(recipe, tiny[:treebank], tmp_path)
+        return distillation.make_distillation_data(plan, rows, shards, teacher)
 
     return make
 
@@ -193,16 +202,18 @@ def test_the_schedule_ends_with_the_last_update(make_data, tmp_path):
 
 def train_student(data, directory, dev=None, key="key", **arguments):
     directory.mkdir(exist_ok=True)
+    feed = distillation.make_feed(data, key)
     return train(
-        data.recipe, data.treebank, dev or data.treebank, directory, CPU,
-        vocabulary=data.student, feed=distillation.make_feed(data, key),
-        keep_state=True, **arguments,
+        make_plan(
+            data.recipe, data.treebank, directory, dev, vocabulary=data.student, feed=feed,
+            keep_state=True, **arguments,
+        )
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("moment", [1, 4, 6, 8])
 def test_a_resumed_run_gives_the_student_of_an_uninterrupted_run(moment, make_data, tmp_path):
-    data = make_data(inputs=Inputs(word=12, char=12), text=0.6, save_every=0.0, epochs=3)
+    data = make_data(inputs=Inputs(word=12, char=12), text=0.6, epochs=3)
     train_student(data, tmp_path / "whole")
     with kill_training_at(moment), pytest.raises(Killed):
         train_student(data, tmp_path / "cut")

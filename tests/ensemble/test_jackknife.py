@@ -9,7 +9,7 @@ import torch
 
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife as module
-from depkit.ensemble.jackknife import accuracies, assign_folds, jackknife
+from depkit.ensemble.jackknife import JackknifeJob, accuracies, assign_folds
 from depkit.files.errors import DataError
 from depkit.nn.settings import BiLSTM
 from depkit.parsers.columns.config import TagScorer
@@ -24,6 +24,13 @@ from depkit.training.recipe import Recipe, Training
 from tests.parsers.inputs.small_transformers import save_bert
 
 CPU = torch.device("cpu")
+
+
+def jackknife(sentences, recipe, folds, work, **fields):
+    job = JackknifeJob(train="-", output="-", folds=folds, work=work, quiet=True, **fields)
+    return module.jackknife(sentences, recipe, job, CPU)
+
+
 CONFIG = TaggerConfig(
     Inputs(word=8, word_min_count=1, char=8),
     BiLSTM(layers=1, size=8),
@@ -51,7 +58,7 @@ def trainings(monkeypatch):
     """A function that returns the training and dev sentences of each training so far."""
     train = Mock(wraps=module.train)
     monkeypatch.setattr(module, "train", train)
-    return lambda: [call.args[1:3] for call in train.call_args_list]
+    return lambda: [(call.args[0].train, call.args[0].dev) for call in train.call_args_list]
 
 
 def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, trainings):
@@ -60,7 +67,7 @@ def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, trainings):
         sentence.with_columns({"xpos": [f"T{i}"] * len(sentence)})
         for i, sentence in enumerate(tiny)
     ]
-    tagged = jackknife(marked, resolve_auto(SMALL, marked), 3, tmp_path, CPU)
+    tagged = jackknife(marked, resolve_auto(SMALL, marked), 3, tmp_path)
     fold_numbers = assign_folds(24, 3, seed=1)
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
     assert len(trainings()) == 3
@@ -77,31 +84,31 @@ def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, trainings):
 
 def test_with_many_sentences_a_twentieth_is_dev(tiny, tmp_path, trainings):
     many = [tiny[i % 24] for i in range(120)]
-    jackknife(many, resolve_auto(SMALL, many), 2, tmp_path, CPU)
+    jackknife(many, resolve_auto(SMALL, many), 2, tmp_path)
     assert [(len(train), len(dev)) for train, dev in trainings()] == [(57, 3), (57, 3)]
 
 
 def test_four_sentences_are_enough_for_two_folds(tiny, tmp_path, trainings):
-    assert len(jackknife(tiny[:4], resolve_auto(SMALL, tiny[:4]), 2, tmp_path, CPU)) == 4
+    assert len(jackknife(tiny[:4], resolve_auto(SMALL, tiny[:4]), 2, tmp_path)) == 4
     assert [(len(train), len(dev)) for train, dev in trainings()] == [(1, 1), (1, 1)]
 
 
 def test_a_finished_run_is_not_trained_again(tiny, tmp_path):
     recipe = resolve_auto(SMALL, tiny)
-    first = jackknife(tiny, recipe, 2, tmp_path, CPU)
+    first = jackknife(tiny, recipe, 2, tmp_path)
     model = tmp_path / "fold-02" / "model.safetensors"
     before = model.stat().st_mtime_ns
-    again = jackknife(tiny, recipe, 2, tmp_path, CPU, resume=True)
+    again = jackknife(tiny, recipe, 2, tmp_path, resume=True)
     assert list(map(str, again)) == list(map(str, first)) != list(map(str, tiny))
     assert model.stat().st_mtime_ns == before
-    jackknife(tiny, recipe, 2, tmp_path, CPU)
+    jackknife(tiny, recipe, 2, tmp_path)
     assert model.stat().st_mtime_ns != before
 
 
 def test_the_seed_determines_the_tags(tiny, tmp_path):
     recipe = resolve_auto(SMALL, tiny)
     runs = [
-        list(map(str, jackknife(tiny, recipe, 2, tmp_path / name, CPU, seed)))
+        list(map(str, jackknife(tiny, recipe, 2, tmp_path / name, seed=seed)))
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]
     assert runs[0] == runs[1] != runs[2]
@@ -113,7 +120,7 @@ def test_gold_values_of_a_column_that_one_fold_lacks_are_not_copied(tiny, tmp_pa
         sentence if fold else sentence.with_columns({"feats": ["_"] * len(sentence)})
         for sentence, fold in zip(tiny, fold_numbers, strict=True)
     ]
-    tagged = jackknife(half, resolve_auto(SMALL, half), 2, tmp_path, CPU)
+    tagged = jackknife(half, resolve_auto(SMALL, half), 2, tmp_path)
     for sentence, fold in zip(tagged, fold_numbers, strict=True):
         assert not fold or set(sentence.feats) == {"_"}  # the tagger has seen no other value
 
@@ -144,7 +151,7 @@ def test_impossible_jackknifing_is_rejected(
     count, folds, recipe, error, message, tiny, tmp_path, trainings
 ):
     with pytest.raises(error, match=message):
-        jackknife(tiny[:count], recipe, folds, tmp_path / "work", CPU)
+        jackknife(tiny[:count], recipe, folds, tmp_path / "work")
     assert not trainings() and not (tmp_path / "work").exists()
 
 
@@ -164,13 +171,13 @@ def test_sentences_are_tagged_with_their_contextual_vectors(tiny, tmp_path, monk
     monkeypatch.setattr(TaggerParser, "tag", record_and_tag)
     elmo = Inputs(word=0, context=Context(source="elmo", top=1, size=4))
     recipe = resolve_auto(replace(SMALL, parser=replace(CONFIG, inputs=elmo)), tiny)
-    jackknife(tiny, recipe, 2, tmp_path / "m", CPU, features=str(tmp_path / "elmo.hdf5"))
+    jackknife(tiny, recipe, 2, tmp_path / "m", elmo=[str(tmp_path / "elmo.hdf5")])
     assert means == {sentence.sent_id: i for i, sentence in enumerate(tiny)}
 
 
 def test_vectors_need_a_recipe_that_reads_them(tiny, tmp_path):
     with pytest.raises(ConfigError, match=r"inputs\.context\.source=elmo"):
-        jackknife(tiny, SMALL, 2, tmp_path, CPU, features="x.hdf5")
+        jackknife(tiny, SMALL, 2, tmp_path, elmo=["x.hdf5"])
 
 
 def test_frozen_vectors_are_computed_once_for_all_folds(tiny, tmp_path, monkeypatch):
@@ -179,7 +186,7 @@ def test_frozen_vectors_are_computed_once_for_all_folds(tiny, tmp_path, monkeypa
     context = Context(source="transformer", model=model, top=2, size=8)
     parser = replace(CONFIG, inputs=Inputs(word=0, context=context))
     recipe = resolve_auto(replace(SMALL, parser=parser), tiny)
-    tagged = jackknife(tiny, recipe, 3, tmp_path / "work", CPU)
+    tagged = jackknife(tiny, recipe, 3, tmp_path / "work")
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
     assert len(list((tmp_path / "cache").rglob("*.npy"))) == 1
     # A tagger that tags by itself computes the same vectors.

@@ -3,6 +3,7 @@
 import io
 import multiprocessing
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from unittest.mock import Mock
@@ -15,7 +16,7 @@ import depkit
 from depkit.corpus.io import read, write
 from depkit.ensemble import members as module
 from depkit.ensemble import training
-from depkit.ensemble.members import Plan, prepare_recipes, train_member
+from depkit.ensemble.members import EnsembleJob, prepare_recipes, train_member
 from depkit.ensemble.training import train_ensemble
 from depkit.files.errors import DataError
 from depkit.files.progress import ProgressBars
@@ -40,7 +41,7 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError
 from depkit.training import loop
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, State
-from depkit.training.loop import TrainingError
+from depkit.training.plan import TrainingError
 from tests.conftest import TINY
 from tests.parsers.batches import cpu_batch
 from tests.parsers.inputs.elmo_files import write_features
@@ -57,16 +58,18 @@ SMALL = (
 ATTENTION = ("encoder.heads=2", "encoder.head_size=4", "encoder.feedforward=8")
 
 
-def make_plan(directory, recipes=("selfatt", "bilstm"), folds=3, settings=SMALL, **fields) -> Plan:
+def make_job(
+    directory, recipes=("selfatt", "bilstm"), folds=3, settings=SMALL, device="cpu", **fields
+) -> EnsembleJob:
     settings = [*settings, *(ATTENTION if "selfatt" in recipes else ())]
-    return Plan(
-        [str(TINY)], str(TINY), None, directory, recipes, folds, settings=settings, quiet=True,
-        **fields,
+    return EnsembleJob(
+        train=str(TINY), dev=str(TINY), output=directory, recipes=recipes, folds=folds,
+        settings=settings, device=device, threads=1, quiet=True, **fields,
     )  # fmt: skip
 
 
-def train_one_member(plan: Plan, number: int) -> State:
-    return train_member(plan, prepare_recipes(plan, CPU)[plan.recipe(number)], number, CPU)
+def train_one_member(job: EnsembleJob, number: int) -> State:
+    return train_member(job, prepare_recipes(job, CPU)[job.member_recipe(number)], number)
 
 
 def weights(directory: Path) -> bytes:
@@ -74,18 +77,20 @@ def weights(directory: Path) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def trained_plan(tmp_path_factory) -> Plan:
+def trained_job(tmp_path_factory) -> EnsembleJob:
     """A trained ensemble."""
-    plan = make_plan(tmp_path_factory.mktemp("whole"))
-    train_ensemble(plan, ["cpu"], 1)
-    return plan
+    job = make_job(tmp_path_factory.mktemp("whole"))
+    train_ensemble(job)
+    return job
 
 
 def test_members_are_trained_on_all_folds_except_one(tiny, tmp_path, monkeypatch):
     train = Mock(wraps=loop.train)
     monkeypatch.setattr(loop, "train", train)
-    train_ensemble(make_plan(tmp_path), ["cpu"], 1)
-    train_ids = [[sentence.sent_id for sentence in call.args[1]] for call in train.call_args_list]
+    train_ensemble(make_job(tmp_path))
+    train_ids = [
+        [sentence.sent_id for sentence in call.args[0].train] for call in train.call_args_list
+    ]
     all_ids = [sentence.sent_id for sentence in tiny]
     folds = [[sent_id for sent_id in all_ids if sent_id not in ids] for ids in train_ids]
     assert sorted(chain.from_iterable(folds)) == sorted(all_ids)  # disjoint and complete
@@ -95,17 +100,17 @@ def test_members_are_trained_on_all_folds_except_one(tiny, tmp_path, monkeypatch
 
 
 def test_the_ensemble_and_its_members_can_be_loaded(tiny, tmp_path):
-    plan = make_plan(tmp_path)
-    scores = train_ensemble(plan, ["cpu"], 1, "geometric")
+    job = make_job(tmp_path, mean="geometric")
+    scores = train_ensemble(job)
     assert read_ensemble(tmp_path).mean == "geometric"
-    members = [load(tmp_path / name, "cpu") for name in plan.names]
+    members = [load(tmp_path / name, "cpu") for name in job.names]
     together = depkit.load(tmp_path, "cpu")
     expected = list(map(str, combine(members, "geometric").parse(tiny)))
     assert list(map(str, together.parse(tiny))) == expected
     assert scores == pytest.approx(score_attachment(tiny, together.parse(tiny)))
     card = (tmp_path / "README.md").read_text("utf-8")
     assert "fold-2-bilstm" in card and f"LAS {scores['LAS']:.2f}" in card
-    vocabularies = [read_vocabulary(tmp_path / name).to_json() for name in plan.names]
+    vocabularies = [read_vocabulary(tmp_path / name).to_json() for name in job.names]
     assert len({str(tables.pop("lemmas")) for tables in vocabularies}) == 3  # from different folds
     assert vocabularies[0] == vocabularies[1] == vocabularies[2]
 
@@ -116,9 +121,9 @@ def score_attachment(gold, trees) -> dict[str, float]:
 
 
 def test_words_that_a_member_has_not_seen_have_the_vector_of_unknown_words(tiny, tmp_path):
-    plan = make_plan(tmp_path, ["bilstm"])
-    train_one_member(plan, 0)
-    parser = load(tmp_path / plan.names[0], "cpu", precision="float32")
+    job = make_job(tmp_path, ["bilstm"])
+    train_one_member(job, 0)
+    parser = load(tmp_path / job.names[0], "cpu", precision="float32")
     fold_numbers = module.assign_folds(len(tiny), 3, 1)
     seen = {form.lower() for i, s in enumerate(tiny) if fold_numbers[i] for form in s.form}
     table = parser.network.inputs.word.weight
@@ -130,66 +135,66 @@ def test_words_that_a_member_has_not_seen_have_the_vector_of_unknown_words(tiny,
         assert same == (word in unseen), word
 
 
-def test_a_killed_run_is_completed_by_the_same_command(trained_plan, tmp_path, monkeypatch):
-    broken = make_plan(tmp_path / "broken")
+def test_a_killed_run_is_completed_by_the_same_command(trained_job, tmp_path, monkeypatch):
+    broken = make_job(tmp_path / "broken")
     train, calls = training.train_member, []
 
-    def train_until_killed(plan, prepared_recipe, member, *rest):
+    def train_until_killed(job, plan, member, *rest):
         calls.append(member)
         # the training of the second member is interrupted
         with kill_training_at(5 if member == 1 else -1, KeyboardInterrupt):
-            return train(plan, prepared_recipe, member, *rest)
+            return train(job, plan, member, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr(training, "train_member", train_until_killed)
         with pytest.raises(KeyboardInterrupt):
-            train_ensemble(broken, ["cpu"], 1)
+            train_ensemble(broken)
     assert calls == [0, 1] and not (tmp_path / "broken" / ENSEMBLE).exists()
-    assert (tmp_path / "broken" / trained_plan.names[1] / CHECKPOINT).exists()
+    assert (tmp_path / "broken" / trained_job.names[1] / CHECKPOINT).exists()
     with pytest.raises(ModelError):
         load(tmp_path / "broken", "cpu")
-    train_ensemble(broken, ["cpu"], 1)
-    for name in trained_plan.names:
-        assert weights(tmp_path / "broken" / name) == weights(trained_plan.directory / name)
+    train_ensemble(broken)
+    for name in trained_job.names:
+        assert weights(tmp_path / "broken" / name) == weights(trained_job.directory / name)
 
 
 def test_a_finished_member_is_not_changed(tmp_path, monkeypatch):
-    plan = make_plan(tmp_path)
-    first = train_one_member(plan, 0)
-    card = tmp_path / plan.names[0] / CARD
+    job = make_job(tmp_path)
+    first = train_one_member(job, 0)
+    card = tmp_path / job.names[0] / CARD
     content, written = card.read_text("utf-8"), card.stat().st_mtime_ns
     assert "\n- Calibration on " in content
 
     fail = Mock(side_effect=AssertionError("the network is made"))
     monkeypatch.setattr(Biaffine, "network", fail)
-    assert train_one_member(plan, 0) == first
+    assert train_one_member(job, 0) == first
     assert (card.read_text("utf-8"), card.stat().st_mtime_ns) == (content, written)
     with pytest.raises(AssertionError, match="the network is made"):
-        train_one_member(plan, 1)
+        train_one_member(job, 1)
 
 
 def test_members_are_reused(tmp_path, monkeypatch):
-    train_ensemble(make_plan(tmp_path / "a", ["selfatt"]), ["cpu"], 1)
-    train_ensemble(make_plan(tmp_path / "b", ["bilstm"]), ["cpu"], 1)
+    train_ensemble(make_job(tmp_path / "a", ["selfatt"]))
+    train_ensemble(make_job(tmp_path / "b", ["bilstm"]))
     reuse = [str(tmp_path / "a"), str(tmp_path / "b")]
     epochs = []
     monkeypatch.setattr(module.Progress, "write_epoch", lambda self, record: epochs.append(record))
-    train_ensemble(make_plan(tmp_path / "both", reuse=reuse), ["cpu"], 1)
+    train_ensemble(make_job(tmp_path / "both", reuse=reuse))
     assert epochs == []  # nothing was trained
-    for name, source in zip(make_plan(tmp_path).names, "aba", strict=True):
+    for name, source in zip(make_job(tmp_path).names, "aba", strict=True):
         for file in (WEIGHTS, CARD):
             copy, original = (tmp_path / ensemble / name / file for ensemble in ("both", source))
             assert copy.read_bytes() == original.read_bytes()
     other_settings = [*SMALL, "training.rate=1e-3"]
-    with pytest.raises(ResumeError, match=r"--reuse: .*a/fold-1-selfatt: .*rate="):
-        train_ensemble(make_plan(tmp_path / "c", reuse=reuse, settings=other_settings), ["cpu"], 1)
+    with pytest.raises(ResumeError, match=r"`reuse`: .*a/fold-1-selfatt: .*rate="):
+        train_ensemble(make_job(tmp_path / "c", reuse=reuse, settings=other_settings))
     assert not (tmp_path / "c" / "fold-1-selfatt").exists()
 
 
-def test_training_in_parallel_gives_the_same_weights(trained_plan, tmp_path):
-    train_ensemble(make_plan(tmp_path), ["cpu", "cpu"], 1)
-    for name in trained_plan.names:
-        assert weights(trained_plan.directory / name) == weights(tmp_path / name)
+def test_training_in_parallel_gives_the_same_weights(trained_job, tmp_path):
+    train_ensemble(make_job(tmp_path, device="cpu,cpu"))
+    for name in trained_job.names:
+        assert weights(trained_job.directory / name) == weights(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -212,17 +217,17 @@ def test_messages_of_other_processes_are_shown(messages, status, error):
 
 
 def test_the_error_of_another_process_is_raised(tmp_path):
-    plan = make_plan(tmp_path)
-    train_one_member(plan, 1)
-    damaged = tmp_path / plan.names[1] / FINISHED
+    job = make_job(tmp_path, device="cpu,cpu")
+    train_one_member(job, 1)
+    damaged = tmp_path / job.names[1] / FINISHED
     damaged.write_bytes(b"nonsense")
     with pytest.raises(ValueError, match=r"on cpu: .*damaged"):
-        train_ensemble(plan, ["cpu", "cpu"], 1)
+        train_ensemble(job)
 
 
 def test_settings_apply_to_the_members_that_have_them(tmp_path):
-    recipes = prepare_recipes(make_plan(tmp_path, settings=[*SMALL, "encoder.window=9"]), CPU)
-    encoders = {name: recipe.prepared.recipe.parser.encoder for name, recipe in recipes.items()}
+    recipes = prepare_recipes(make_job(tmp_path, settings=[*SMALL, "encoder.window=9"]), CPU)
+    encoders = {name: plan.recipe.parser.encoder for name, plan in recipes.items()}
     assert (encoders["selfatt"].heads, encoders["selfatt"].window) == (2, 9)
     assert encoders["bilstm"] == BiLSTM(layers=1, size=8)
 
@@ -238,11 +243,11 @@ def test_impossible_ensembles_are_rejected(tiny, tmp_path):
         ({"folds": 1}, "2 or more"),
     ):
         with pytest.raises(ConfigError, match=message):
-            prepare_recipes(make_plan(tmp_path, **fields), CPU)
+            prepare_recipes(make_job(tmp_path, **fields), CPU)
     write(tiny[:2], tmp_path / "two.conllu")
-    plan = Plan([str(tmp_path / "two.conllu")], str(TINY), None, tmp_path, ["bilstm"], 3)
+    job = replace(make_job(tmp_path, ["bilstm"]), train=str(tmp_path / "two.conllu"))
     with pytest.raises(DataError, match="too few for 3 folds"):
-        prepare_recipes(plan, CPU)
+        prepare_recipes(job, CPU)
 
 
 @pytest.mark.parametrize(
@@ -266,12 +271,12 @@ def test_damaged_ensembles_are_rejected(text, message, tmp_path):
 def test_the_ensemble_and_its_members_share_the_tokenizer(tiny, tmp_path):
     settings = [setting for setting in SMALL if "tokenizer" not in setting]
     settings += ["tokenizer.size=8", "training.epochs=1", "scorer.predict=[]"]
-    plan = make_plan(tmp_path, ["bilstm"], 2, settings=settings)
-    train_ensemble(plan, ["cpu"], 1)
+    job = make_job(tmp_path, ["bilstm"], 2, settings=settings)
+    train_ensemble(job)
     directories = (tmp_path, *tmp_path.glob("fold-*"))
     assert len({(directory / TOKENIZER).read_bytes() for directory in directories}) == 1
     text = "The cat sleeps. The dog barks."
-    parsers = [load(tmp_path, "cpu"), load(tmp_path / plan.names[0], "cpu")]
+    parsers = [load(tmp_path, "cpu"), load(tmp_path / job.names[0], "cpu")]
     tokens = [[sentence.form for sentence in parser.tokenize(text)] for parser in parsers]
     assert tokens[0] == tokens[1]
 
@@ -279,9 +284,9 @@ def test_the_ensemble_and_its_members_share_the_tokenizer(tiny, tmp_path):
 def test_ensembles_read_elmo_vectors(tiny, tmp_path):
     features = write_features(tmp_path / "elmo.hdf5", tiny, seed=1, width=4)
     settings = [*SMALL, "inputs.context.source=elmo", "inputs.context.top=2"]
-    files = {"features": [features], "dev_features": features}
-    plan = make_plan(tmp_path / "m", settings=settings, **files)
-    scores = train_ensemble(plan, ["cpu"], 1)
+    files = {"elmo": [features], "dev_elmo": features}
+    job = make_job(tmp_path / "m", settings=settings, **files)
+    scores = train_ensemble(job)
     parser = load(tmp_path / "m", "cpu")
     pairs = list(parser.attach_features(read(TINY), features))
     trees = parser.parse([pair[0] for pair in pairs], context=[pair[1] for pair in pairs])
@@ -291,9 +296,9 @@ def test_ensembles_read_elmo_vectors(tiny, tmp_path):
 def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monkeypatch):
     model = f"inputs.context.model={save_bert(tmp_path / 'bert')}"
     settings = [*SMALL, "inputs.context.source=transformer", model, "inputs.context.top=2"]
-    plan = make_plan(tmp_path / "m", folds=2, settings=[*settings, "inputs.context.size=4"])
-    train_ensemble(plan, ["cpu"], 1)
-    alone = [load(tmp_path / "m" / name, "cpu", precision="float32") for name in plan.names]
+    job = make_job(tmp_path / "m", folds=2, settings=[*settings, "inputs.context.size=4"])
+    train_ensemble(job)
+    alone = [load(tmp_path / "m" / name, "cpu", precision="float32") for name in job.names]
     indices = np.arange(len(tiny))
     expected = [
         member.engine.score(cpu_batch(member.make_preparer()(tiny, []), indices)).arc
@@ -321,20 +326,20 @@ def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monke
 )
 def test_recipes_that_cannot_be_combined_are_not_trained(text, message, tmp_path):
     (tmp_path / "other.toml").write_text(text, "utf-8")
-    plan = make_plan(tmp_path / "m", ["bilstm", str(tmp_path / "other.toml")])
+    job = make_job(tmp_path / "m", ["bilstm", str(tmp_path / "other.toml")])
     with pytest.raises(CombinationError, match=message):
-        train_ensemble(plan, ["cpu"], 1)
+        train_ensemble(job)
     assert not (tmp_path / "m").exists()
 
 
-def test_an_ensemble_and_its_members_are_calibrated_separately(trained_plan):
-    calibration = read_ensemble(trained_plan.directory).calibration
+def test_an_ensemble_and_its_members_are_calibrated_separately(trained_job):
+    calibration = read_ensemble(trained_job.directory).calibration
     assert calibration != Calibration()
-    parser = load(trained_plan.directory, "cpu")
+    parser = load(trained_job.directory, "cpu")
     assert parser.config.calibration == calibration
     assert combine([parser], "geometric").config.calibration == Calibration()
     assert combine([parser], "arithmetic") is combine([parser]) is parser
-    for name in trained_plan.names:
-        assert load(trained_plan.directory / name, "cpu").config.calibration != Calibration()
-    card = (trained_plan.directory / "README.md").read_text("utf-8")
+    for name in trained_job.names:
+        assert load(trained_job.directory / name, "cpu").config.calibration != Calibration()
+    card = (trained_job.directory / "README.md").read_text("utf-8")
     assert "- Calibration on 182 words of dev: " in card

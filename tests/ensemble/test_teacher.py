@@ -23,7 +23,7 @@ from depkit.parsers.columns.soft_targets import MAX_INTEGER, MAX_VALUES, column_
 from depkit.parsers.config import Context, Inputs
 from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.ensembles import combine
-from depkit.parsers.graph.parser import GraphParser
+from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.model_directory import write_ensemble
 from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.tagger.parser import TaggerParser
@@ -129,7 +129,7 @@ def test_check_teacher_rejects_parsers_that_cannot_be_teachers(tiny):
 
 def test_a_batch_that_does_not_fit_in_memory_raises_an_error(tiny, monkeypatch):
     no_memory = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
-    monkeypatch.setattr(GraphParser, "decode", no_memory)
+    monkeypatch.setattr(BiaffineNetwork, "score", no_memory)
     with pytest.raises(MemoryError, match=r"a sentence of \d+ words does not fit"):
         make_row_function(make_random_parser(tiny, 1))(tiny, False)
 

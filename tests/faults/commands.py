@@ -26,7 +26,7 @@ COMMANDS = {
     "train-tuned": (f"{_TRAIN} {_BERT} --set inputs.context.tune=true", "--resume"),
     "train-frozen": (f"{_TRAIN} {_BERT}", "--resume"),
     "train-elmo": (
-        f"{_TRAIN} --features INPUTS/tiny.hdf5 --dev-features INPUTS/tiny.hdf5"
+        f"{_TRAIN} --elmo INPUTS/tiny.hdf5 --dev-elmo INPUTS/tiny.hdf5"
         " --set inputs.context.source=elmo --set inputs.context.layers=average"
         " --set inputs.context.top=0", "--resume",
     ),
@@ -39,8 +39,9 @@ COMMANDS = {
         "distill INPUTS/teacher INPUTS/text.txt --train INPUTS/tiny.conllu"
         f" --dev INPUTS/tiny.conllu -o model {_SMALL}", "--resume",
     ),
-    "tag-folds": (
-        f"tag INPUTS/tiny.conllx --folds 2 --work taggers -o tagged.conllx {_SMALL}", "--resume"
+    "jackknife": (
+        f"jackknife INPUTS/tiny.conllx --folds 2 --work taggers -o tagged.conllx {_SMALL}",
+        "--resume",
     ),
     "tag": (f"tag INPUTS/parsed.conllu -o tagged.conllu {_PARSE}", ""),
     "parse": (f"parse INPUTS/text.txt -o parsed.conllu {_PARSE}", ""),

@@ -9,7 +9,8 @@ import depkit
 from depkit.files.progress import ProgressBars
 from depkit.parsers.settings import ConfigError
 from depkit.serving.files import annotate_files
-from depkit.serving.job import Job, output_name
+from depkit.serving.job import Job
+from depkit.serving.plan import output_name
 from tests.conftest import TINY
 from tests.drawing.terminal import Terminal, draw_at_once
 from tests.parsers.small_parsers import make_parser, save_parser
@@ -106,13 +107,13 @@ def test_tagging_does_not_change_trees(model, tmp_path):
         (["a"], {"output": "b", "output_dir": "c"}, "exclude each other"),
         (["-", "-"], {}, "only one file can be standard input"),
         (["-"], {"output_dir": "c"}, "cannot be used with standard input"),
-        (["a/x", "b/x"], {"output_dir": "c"}, "two files in --output-dir would have the same name"),
-        (["a", "b"], {"features": ["c"]}, "names 1 files, but there are 2"),
+        (["a/x", "b/x"], {"output_dir": "c"}, "two files in `output_dir` would have the same name"),
+        (["a", "b"], {"elmo": ["c"]}, "names 1 files, but there are 2"),
         ([TINY], {"output": str(TINY)}, "one of the files to read"),
         ([TINY], {"output": f"file://{TINY}"}, "one of the files to read"),
         (["memory://a.conllu"], {"output_dir": "memory://"}, "one of the files to read"),
-        ([TINY], {"features": ["s3://a/b"]}, "--features cannot read the URL s3://a/b"),
-        ([TINY], {"options": {"beam": 8}}, "the family biaffine do not support beam"),
+        ([TINY], {"elmo": ["s3://a/b"]}, "`elmo` cannot read the URL s3://a/b"),
+        ([TINY], {"options": {"beam": 8}}, "the family biaffine do not support `beam`"),
     ],
 )
 def test_invalid_options_are_rejected_before_anything_is_written(

@@ -13,6 +13,7 @@ from depkit.serving import parts
 from depkit.serving import run as serving_run
 from depkit.serving.job import Job
 from depkit.serving.parts import divide
+from depkit.serving.plan import resolve
 from tests.cli.commands import ON_CPU, assert_fails
 from tests.conftest import TINY
 
@@ -121,13 +122,17 @@ def test_a_shard_without_blocks_is_an_empty_file(inputs, tmp_path):
 
 
 def test_tasks_cover_the_blocks_of_a_shard(inputs, small_blocks):
-    whole = [list(divide(Job(inputs, []), [index])) for index in (0, 1)]
-    assert list(divide(Job(inputs, []), [0, 1])) == whole[0] + whole[1]
+    def make_plan(**fields):
+        return resolve(Job(inputs, [], output_dir="out", **fields))
+
+    plan = make_plan(workers=2)
+    whole = [list(divide(plan, [index])) for index in (0, 1)]
+    assert list(divide(plan, [0, 1])) == whole[0] + whole[1]
     for index, tasks in enumerate(whole):
         assert len(tasks) > 2 and sum(t.size for t in tasks) == Path(inputs[index]).stat().st_size
         assert tasks[0].part.start.byte == 0 and tasks[-1].part.end is None
         assert all(a.part.end == b.part.start for a, b in pairwise(tasks))
-    shards = [list(divide(Job(inputs, [], shard=f"{i}/2"), [0])) for i in (1, 2)]
+    shards = [list(divide(make_plan(shard=f"{i}/2"), [0])) for i in (1, 2)]
     assert shards[0][-1].part.end == shards[1][0].part.start
     assert sum(task.size for shard in shards for task in shard) == Path(inputs[0]).stat().st_size
 
@@ -167,14 +172,16 @@ def test_a_file_that_another_command_has_written_is_not_skipped(inputs, other, t
 
 
 def test_a_finished_file_depends_on_its_vectors(tmp_path):
-    names = [str(tmp_path / name) for name in ("in", "vectors", "out")]
+    (tmp_path / "out").mkdir()
+    names = [str(tmp_path / name) for name in ("in", "vectors", "out/in.conllu")]
     for name in names:
         Path(name).write_text("a")
-    job = Job(names[:1], [], features=names[1:2], skip_done=True)
-    parts.mark_done(job, 0, names[2])
-    assert parts.is_done(job, 0, names[2])
+    output_dir = str(tmp_path / "out")
+    plan = resolve(Job(names[:1], [], elmo=names[1:2], output_dir=output_dir, skip_done=True))
+    parts.mark_done(plan, 0)
+    assert parts.is_done(plan, 0)
     Path(names[1]).write_text("ab")
-    assert not parts.is_done(job, 0, names[2])
+    assert not parts.is_done(plan, 0)
 
 
 @pytest.mark.parametrize(

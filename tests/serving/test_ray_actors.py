@@ -18,6 +18,7 @@ from depkit.corpus.io import read, write
 from depkit.serving import parts, ray_actors
 from depkit.serving.job import Job, Totals
 from depkit.serving.parts import Task
+from depkit.serving.plan import FilePlan, Plan
 from depkit.serving.worker import Result
 from tests.cli.commands import ON_CPU, assert_fails
 from tests.conftest import TINY
@@ -85,8 +86,13 @@ class FakeActor:
 
     def remote(self, task, *arguments):
         if not isinstance(task, Task):
-            return None, lambda: "conllu"
+            return None, lambda: None
         return task, lambda: make_result(task)
+
+
+def make_plan(job):
+    files = tuple(FilePlan(name, "-", None, "") for name in job.files)
+    return Plan(job, files, None, None)
 
 
 def make_result(task):
@@ -100,8 +106,9 @@ def make_tasks(count, errors=()):
 
 
 def start(ray, workers=3):
-    actors = ray_actors._Actors(ray, Job([str(i) for i in range(100)], [], workers=workers), print)
-    assert actors.start() == "conllu"
+    job = Job([str(i) for i in range(100)], [], workers=workers)
+    actors = ray_actors._Actors(ray, make_plan(job), print)
+    actors.start()
     return actors
 
 
@@ -150,7 +157,7 @@ def test_a_signal_is_no_success(monkeypatch):
     ray = FakeRay()
     ray.init = lambda *arguments, **options: sys.exit(0)
     monkeypatch.setattr(ray_actors, "import_ray", lambda address: ray)
-    with pytest.raises(SystemExit) as error, ray_actors.start_actors(Job([], []), print):
+    with pytest.raises(SystemExit) as error, ray_actors.start_actors(make_plan(Job([], [])), print):
         pass
     assert error.value.code == 143
 

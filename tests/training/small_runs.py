@@ -14,8 +14,10 @@ from depkit.parsers.model_directory import WEIGHTS
 from depkit.training import loop
 from depkit.training.checkpoint import CHECKPOINT
 from depkit.training.data import resolve_auto
-from depkit.training.loop import OPTIMIZERS, train
+from depkit.training.loop import train
+from depkit.training.plan import Plan
 from depkit.training.recipe import Recipe, Training, adopt_parts
+from depkit.training.start import OPTIMIZERS
 
 CPU = torch.device("cpu")
 DROPOUTS = dict.fromkeys(["attention_dropout", "feedforward_dropout", "residual_dropout"], 0.0)
@@ -53,7 +55,12 @@ def run(recipe, sentences, directory, initial=None, **arguments):
     torch.set_num_threads(1)
     recipe = resolve_auto(adopt_parts(recipe, initial.config) if initial else recipe, sentences)
     arguments = {"keep_state": True} | arguments
-    return train(recipe, sentences, sentences, directory, CPU, initial=initial, **arguments)
+    return train(
+        Plan(
+            recipe=recipe, train=sentences, dev=sentences, directory=directory, device=CPU,
+            initial=initial, **arguments,
+        )
+    )  # fmt: skip
 
 
 def weights(directory):
@@ -126,12 +133,16 @@ class Killed(Exception):
 
 @contextmanager
 def kill_training_at(moment, error=Killed):
-    """Within the block, training raises an error at this update, counted from 1."""
+    """Within the block, training raises an error at this update, counted from 1.
+
+    There is a checkpoint after every update.
+    """
     steps = count(1)
 
     def kill():
         if next(steps) == moment:
             raise error
 
-    with call_before_updates(kill):
+    with pytest.MonkeyPatch.context() as patch, call_before_updates(kill):
+        patch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
         yield

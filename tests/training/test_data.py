@@ -102,7 +102,7 @@ def test_dev_split_spreads_dev_over_the_treebank(tiny):
     assert len(dev) == 6 and len(train) == 18
     assert [tiny.index(sentence) for sentence in dev] == [3, 7, 11, 15, 19, 23]
     for fraction in (0.0, 1.0, 0.001):
-        with pytest.raises((ConfigError, DataError), match="dev-split"):
+        with pytest.raises((ConfigError, DataError), match="dev_split"):
             split_dev(tiny, fraction)
 
 
@@ -135,15 +135,15 @@ def test_large_treebanks_have_fewer_epochs_and_small_ones_smaller_batches(tiny):
     ("seed", "training_settings", "parser_settings", "train_slice", "expected"),
     [
         (1, {}, {}, slice(None), ""),
-        (1, {"patience": 9, "save_every": 1.0, "epochs": 4}, {}, slice(None), ""),
+        (1, {"patience": 9, "storage": "float16", "epochs": 4}, {}, slice(None), ""),
         (1, {}, {"calibration": Calibration(arc=2.0)}, slice(None), ""),
-        (2, {}, {}, slice(None), "--seed 1 (now 2)"),
+        (2, {}, {}, slice(None), "`seed` 1 (now 2)"),
         (1, {"rate": 0.1}, {}, slice(None), "training.rate=0.002 (now 0.1)"),
         (1, {}, {"decoder": SINGLE_ROOT.decoder}, slice(None), "decoder.root=auto (now single)"),
         (1, {}, {}, slice(1, None), "other training sentences"),
         (
             2, {"rate": 0.1, "decay": 0.5, "clip": 1.0, "select": "UAS"}, {}, slice(None),
-            "--seed 1 (now 2), training.rate=0.002 (now 0.1), training.clip=5.0 (now 1.0), 2 more"
+            "`seed` 1 (now 2), training.rate=0.002 (now 0.1), training.clip=5.0 (now 1.0), 2 more"
             " settings that differ",
         ),
     ],

@@ -30,7 +30,7 @@ from depkit.training.distributed import (
     own_seed,
     sum_gradients,
 )
-from depkit.training.loop import TrainingError
+from depkit.training.plan import TrainingError
 from tests.cli.commands import ON_CPU, SMALL, assert_fails, set_options
 from tests.conftest import TINY, TREES
 from tests.parsers.constituency import small_recipes as constituency
@@ -98,8 +98,8 @@ def test_two_processes_are_one_that_accumulates_two_batches(kind, tmp_path):
 
 
 def test_a_resumed_run_gives_the_model_of_an_uninterrupted_run(tmp_path):
-    # This recipe has dropout, and a checkpoint after every update.
-    recipe = small_recipe("selfatt", Inputs(word=12, char=12), save_every=0.0)
+    # This recipe has dropout.
+    recipe = small_recipe("selfatt", Inputs(word=12, char=12))
     whole = call_in_ranks(train, recipe, tmp_path / "whole", {})
     cut = call_in_ranks(train, recipe, tmp_path / "cut", {}, 4)
     assert [type(error) for error in cut] == [Killed, Killed]

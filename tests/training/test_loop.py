@@ -30,11 +30,12 @@ from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
-from depkit.training import budget, loop
+from depkit.training import budget, loop, start
 from depkit.training.budget import fit_to_time
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, read_state, save_state
 from depkit.training.data import resolve_auto
-from depkit.training.loop import Feed, TrainingError, count_updates
+from depkit.training.loop import count_updates
+from depkit.training.plan import Feed, TrainingError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Training, adopt_parts
 from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
@@ -113,7 +114,7 @@ def uninterrupted(tiny, tmp_path_factory):
 
     @cache
     def train(kind):
-        recipe = small_recipe(kind, Inputs(word=12, char=12), accumulate=2, save_every=0.0)
+        recipe = small_recipe(kind, Inputs(word=12, char=12), accumulate=2)
         directory = tmp_path_factory.mktemp(kind)
         run(recipe, tiny, directory)
         return recipe, directory
@@ -171,7 +172,7 @@ ALL_POSITIONS = {"input_norm": True, "drop_positions": False, "positions": "lear
 )
 def test_settings_of_papers_are_resumed_and_loaded(encoder, inputs, training, tiny, tmp_path):
     inputs = replace(Inputs(word=12, char=12), **inputs)
-    recipe = small_recipe(encoder=encoder, inputs=inputs, epochs=4, save_every=0.0, **training)
+    recipe = small_recipe(encoder=encoder, inputs=inputs, epochs=4, **training)
     whole = run(recipe, tiny, tmp_path / "whole")
     with kill_training_at(whole.update - 1), pytest.raises(Killed):
         run(recipe, tiny, tmp_path / "cut")
@@ -260,7 +261,8 @@ def test_a_run_killed_before_its_first_checkpoint_can_be_resumed(tiny, tmp_path,
         save_state(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "save_state", kill)
+        for module in (start, loop):
+            patch.setattr(module, "save_state", kill)
         with pytest.raises(Killed):
             run(small_recipe(), tiny, tmp_path / "cut")
     run(small_recipe(), tiny, tmp_path / "cut", resume=True)
@@ -308,7 +310,7 @@ def test_a_finished_run_is_resumed_only_with_its_state(settings, resumed_setting
     assert FINISHED in names and CHECKPOINT not in names
     start(tmp_path / "without_state", False, **settings)
     before = read_files(tmp_path / "without_state")
-    with pytest.raises(ResumeError, match=r"--keep-state; .* depkit train --init /\S+$"):
+    with pytest.raises(ResumeError, match=r"`keep_state`; .* with `init` /\S+$"):
         start(tmp_path / "without_state", True, resume=True, **resumed_settings)
     assert read_files(tmp_path / "without_state") == before
 
@@ -330,7 +332,7 @@ def test_resuming_with_other_data_or_a_damaged_checkpoint_is_rejected(tiny, tmp_
     for training, sentences, seed, message in (
         ({"rate": 1.0}, tiny, 1, r"with training\.rate=0\.003 \(now 1\.0\); resume"),
         ({}, tiny[1:], 1, "other training sentences, other dev sentences; resume"),
-        ({}, tiny, 2, r"--seed 1 \(now 2\)"),
+        ({}, tiny, 2, r"`seed` 1 \(now 2\)"),
     ):
         with pytest.raises(ResumeError, match=message):
             recipe = small_recipe(epochs=1, **training)
@@ -611,7 +613,8 @@ def test_updates_are_counted_by_the_batches_of_each_epoch(tiny):
 
 def test_compiling_the_decoder_does_not_count_as_training_time(tiny, tmp_path, monkeypatch):
     seconds = count(0.0, 0.001)
-    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    for module in (loop, start):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     monkeypatch.setattr(GraphParser, "warm_up", lambda self: deque(islice(seconds, 100_000), 0))
     state = run(small_recipe(epochs=3), tiny, tmp_path, max_time=60)
     assert next(seconds) > 100 and state.epoch == 3

@@ -208,3 +208,25 @@ def test_rates_follow_the_schedule():
     short = Training(schedule="linear", rate=1.0, warmup=100)
     factors = [rate_factor(short, i, i / 20, 20) for i in (0, 2, 4, 8, 12, 16)]
     assert factors == pytest.approx([0.01, 0.5, 1.0, 0.75, 0.5, 0.25])
+
+
+def test_a_recipe_can_be_a_file_that_changes_another_recipe(tmp_path):
+    (tmp_path / "mine.toml").write_text('base = "bilstm"\n[training]\nepochs = 7\n')
+    mine, bilstm = make_recipe(str(tmp_path / "mine.toml")), make_recipe("bilstm")
+    assert mine == replace(bilstm, training=replace(bilstm.training, epochs=7))
+    (tmp_path / "other.toml").write_text("[training]\nepochs = 7\n")
+    assert make_recipe(str(tmp_path / "other.toml")).parser == make_recipe("selfatt").parser
+    (tmp_path / "wrong.toml").write_text('base = "best"\n')
+    with pytest.raises(ConfigError, match="no recipe 'best'"):
+        make_recipe(str(tmp_path / "wrong.toml"))
+    with pytest.raises(ConfigError, match=r"`config` y\.toml cannot be combined"):
+        make_recipe(str(tmp_path / "mine.toml"), "y.toml")
+
+
+def test_settings_of_former_versions_are_read_in_models_only(tmp_path):
+    text = "format_version = 1\n[training]\nsave_every = 9.0\n[tokenizer]\nembedding = 8\n"
+    (tmp_path / "config.toml").write_text(text)
+    assert make_recipe("small", tmp_path / "config.toml").training.epochs
+    (tmp_path / "config.toml").write_text(text.replace("format_version = 1\n", ""))
+    with pytest.raises(ConfigError, match=r"training\.save_every"):
+        make_recipe("small", tmp_path / "config.toml")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from itertools import islice
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,8 +17,9 @@ from depkit.parsers import KERNELS
 from depkit.parsers.model_directory import CARD, WEIGHTS
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import Data
+from depkit.training.job import parse_duration
 from depkit.training.recipe import make_recipe
-from depkit.training.run import parse_duration, prepare
+from depkit.training.run import prepare
 from tests.cli.commands import set_options
 from tests.conftest import SHARED, TINY
 
@@ -60,22 +62,23 @@ def test_sizes_that_follow_from_the_treebank_are_printed(tiny):
     data = Data(list(tiny), list(tiny), [])
     lines = []
     recipe = make_recipe("selfatt", None, ["training.epochs=0", "training.updates=2000"])
-    prepared = prepare(recipe, data, torch.device("cpu"), say=lines.append)
+    directory = Path()
+    prepared = prepare(recipe, data, directory, torch.device("cpu"), say=lines.append)
     words = sum(map(len, tiny))
     assert lines[0] == f"for {words} words in train: at most 90 epochs, batches of 150 tokens"
     assert prepared.recipe.training.epochs == 90
     lines.clear()
     recipe = make_recipe("selfatt", None, ["training.epochs=9", "training.updates=2000"])
-    prepared = prepare(recipe, data, torch.device("cpu"), say=lines.append)
+    prepared = prepare(recipe, data, directory, torch.device("cpu"), say=lines.append)
     assert lines[0].endswith("in train: batches of 150 tokens")
     lines.clear()
-    prepare(prepared.recipe, data, torch.device("cpu"), say=lines.append)
+    prepare(prepared.recipe, data, directory, torch.device("cpu"), say=lines.append)
     assert not any("words in train" in line for line in lines)
 
 
 def test_the_api_explains_errors(tmp_path):
     for options, message in (
-        ({}, "name either --dev FILE or --dev-split SHARE"),
+        ({}, "name either `dev` or `dev_split`"),
         ({"dev": TINY, "max_time": "soon"}, "is not a time"),
         ({"dev": TINY, "recipe": "best"}, "no recipe 'best'"),
         ({"dev": TINY, "settings": ["encoder.size"]}, "not KEY=VALUE"),
@@ -89,7 +92,7 @@ def test_parse_duration_accepts_seconds_minutes_and_hours():
     texts = ["90", "90s", "1.5m", "2h", ""]
     assert [parse_duration(text) for text in texts] == [90, 90, 90, 7200, math.inf]
     for wrong in ("soon", "0m", "2d", "-3s"):
-        with pytest.raises(ConfigError, match="--max-time"):
+        with pytest.raises(ConfigError, match="`max_time`"):
             parse_duration(wrong)
 
 
@@ -126,7 +129,7 @@ def test_punctuation_cannot_be_left_out_of_the_scores_of_a_tagger(tmp_path):
     options = {"train": TINY, "dev": TINY, "epochs": 1, "device": "cpu"}
     settings = [*SETTINGS[:4], "tokenizer.enabled=false"]
     depkit.train(**options, output=tmp_path / "tagger", recipe="tagger", settings=settings)
-    with pytest.raises(ConfigError, match="family=tagger has no scores of trees"):
+    with pytest.raises(ConfigError, match="family=tagger has no scores that leave out"):
         depkit.train(
             **options, output=tmp_path / "on", init=tmp_path / "tagger", recipe="small",
             punct="upos",
@@ -148,7 +151,7 @@ def test_training_ends_with_its_result_and_the_next_command(recipe, command, tmp
         f"the model is in {directory}",
         f"{command} with it: depkit {command} --model '{directory}' FILE",
     ]
-    with pytest.raises(ValueError, match="--keep-state"):
+    with pytest.raises(ValueError, match="`keep_state`"):
         depkit.train(**options | {"resume": True, "epochs": 2})
     capfd.readouterr()
     depkit.train(**options, resume=True)

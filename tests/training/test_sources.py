@@ -20,7 +20,7 @@ from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import CHECKPOINT
 from depkit.training.recipe import adopt_parts
 from depkit.training.schedule import parameter_groups
-from depkit.training.sources import FeatureFile, collect_words, load_sources
+from depkit.training.sources import VectorFile, collect_words, load_sources
 from tests.cli.commands import set_options
 from tests.parsers.batches import cpu_batch
 from tests.parsers.inputs.elmo_files import write_features
@@ -54,7 +54,9 @@ def ignore(message):
 
 def run(recipe, sentences, directory, files=(), initial=None, **arguments):
     recipe = adopt_parts(recipe, initial.config) if initial else recipe
-    recipe, sources = load_sources(recipe, sentences, sentences, CPU, files, initial, ignore)
+    recipe, sources = load_sources(
+        recipe, sentences, sentences, CPU, files=files, initial=initial, say=ignore
+    )
     return train(recipe, sentences, directory, initial, sources=sources, **arguments)
 
 
@@ -221,21 +223,21 @@ def test_elmo_features_are_read_in_training_and_parsing(layers, tiny, tmp_path, 
     files = str(tmp_path / "tiny.conllu"), str(tmp_path / "model")
     command = ["train", files[0], "--dev", files[0], "-o", files[1], "--recipe", "bilstm", "-q"]
     more_options = [
-        "--epochs", "30", "--features", features, "--dev-features", features, "--threads", "1",
+        "--epochs", "30", "--elmo", features, "--dev-elmo", features, "--threads", "1",
     ]  # fmt: skip
     assert depkit_command([*command, *more_options, *set_options(*settings)]) == 0
     parse = ["parse", files[0], "--model", files[1], "--tags", "keep", "-q"]
-    assert depkit_command([*parse, "--features", features, "-o", str(tmp_path / "out.conllu")]) == 0
+    assert depkit_command([*parse, "--elmo", features, "-o", str(tmp_path / "out.conllu")]) == 0
     assert depkit.evaluate(files[0], tmp_path / "out.conllu").LAS > 95
     # Features in another order than the sentences are rejected.
     reversed_order = write_features(tmp_path / "reversed.hdf5", tiny[::-1])
     longer = write_features(tmp_path / "longer.hdf5", [*tiny, tiny[0]])
     wide = write_features(tmp_path / "wide.hdf5", tiny, width=7)
     for options, message in (
-        (["--features", reversed_order], "the sentence has"),
-        (["--features", longer, "-o", str(tmp_path / "no.conllu")], "but its corpus has"),
-        (["--features", wide], "3 layers of 7 numbers, but this model reads 3 layers of 5"),
-        ([], "--features"),
+        (["--elmo", reversed_order], "the sentence has"),
+        (["--elmo", longer, "-o", str(tmp_path / "no.conllu")], "but its corpus has"),
+        (["--elmo", wide], "3 layers of 7 numbers, but this model reads 3 layers of 5"),
+        ([], "give them as --elmo"),
     ):
         assert depkit_command([*parse, *options]) == 1
         assert message in capsys.readouterr().err
@@ -247,19 +249,19 @@ def test_elmo_features_are_read_in_training_and_parsing(layers, tiny, tmp_path, 
 def test_elmo_features_of_several_files_are_joined_and_split(tiny, tmp_path):
     half = len(tiny) // 2
     files = [
-        FeatureFile(write_features(tmp_path / "a.hdf5", tiny[:half], 1), tiny[:half]),
-        FeatureFile(write_features(tmp_path / "b.hdf5", tiny[half:], 2), tiny[half:]),
+        VectorFile(write_features(tmp_path / "a.hdf5", tiny[:half], 1), tiny[:half]),
+        VectorFile(write_features(tmp_path / "b.hdf5", tiny[half:], 2), tiny[half:]),
     ]
     recipe = make_recipe(Inputs(context=Context(source="elmo", layers="mix", top=0)))
-    _, whole = load_sources(recipe, tiny, tiny, CPU, files, say=ignore)
-    _, split = load_sources(recipe, tiny[::2], tiny[1::2], CPU, files, say=ignore)
+    _, whole = load_sources(recipe, tiny, tiny, CPU, files=files, say=ignore)
+    _, split = load_sources(recipe, tiny[::2], tiny[1::2], CPU, files=files, say=ignore)
     rows = list(split_context(whole.train, layout(tiny)[0]))
     np.testing.assert_array_equal(np.concatenate(rows[::2]), split.train[1:])
     np.testing.assert_array_equal(np.concatenate(rows[1::2]), split.dev[1:])
     assert not rows[0][0].any()  # w0 has zeros
-    narrow = FeatureFile(write_features(tmp_path / "c.hdf5", tiny, layers=2), tiny)
+    narrow = VectorFile(write_features(tmp_path / "c.hdf5", tiny, layers=2), tiny)
     with pytest.raises(ConfigError, match=r"c\.hdf5 has 2 layers of 5"):
-        load_sources(recipe, tiny, tiny, CPU, [files[0], narrow], say=ignore)
+        load_sources(recipe, tiny, tiny, CPU, files=[files[0], narrow], say=ignore)
 
 
 def write_vectors(path, words, width=4):
@@ -291,7 +293,7 @@ def test_pretrained_vectors_are_selected_scaled_and_saved(keep, tiny, tmp_path):
     ("inputs", "message"),
     [
         ({"word": 10, "vectors": VectorSettings(file="v.txt")}, "v.txt has vectors of 4 numbers"),
-        ({"context": Context(source="elmo")}, "name the files with --features"),
+        ({"context": Context(source="elmo")}, "name the files with `elmo`"),
         ({"top": 5}, r"inputs\.context\.top is 5, but there are 4 layers"),
     ],
 )
@@ -322,9 +324,9 @@ def test_checkpoints_omit_weights_that_are_not_trained(tiny, tmp_path):
 
 
 def test_features_without_elmo_are_rejected(tiny, tmp_path):
-    file = FeatureFile(write_features(tmp_path / "a.hdf5", tiny), tiny)
-    with pytest.raises(ConfigError, match="omit --features"):
-        load_sources(make_recipe(Inputs(word=4)), tiny, tiny, CPU, [file], say=ignore)
+    file = VectorFile(write_features(tmp_path / "a.hdf5", tiny), tiny)
+    with pytest.raises(ConfigError, match="omit `elmo`"):
+        load_sources(make_recipe(Inputs(word=4)), tiny, tiny, CPU, files=[file], say=ignore)
 
 
 @pytest.mark.slow

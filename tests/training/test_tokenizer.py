@@ -1,8 +1,8 @@
 """Training of a tokenizer from a treebank's text."""
 
 import json
-import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from depkit.parsers.model_directory import (
 )
 from depkit.training import tokenizer as module
 from depkit.training.origin import ResumeError
+from depkit.training.plan import Plan
 from depkit.training.recipe import make_recipe
 from depkit.training.tokenizer import make_passages, provide_tokenizer, segmentation_scores
 from tests.corpus.rows import PREDICATES, RICH, parse, row
@@ -79,47 +80,55 @@ def test_segmentation_scores_agree_with_scores_by_hand(tiny):
     assert scores == {"tokens": pytest.approx(200 * 7 / 20), "sentences": 0.0}
 
 
+def provide(recipe, sentences, directory, dev=None, **fields):
+    return provide_tokenizer(
+        Plan(
+            recipe=recipe, train=sentences, dev=dev or sentences, directory=directory, device=CPU,
+            **fields,
+        )
+    )  # fmt: skip
+
+
 def test_a_tokenizer_is_not_trained_again(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MIN_UPDATES", 1)
     reports = []
     quick = make_recipe("bilstm", None, ["tokenizer.size=4", "tokenizer.epochs=2"])
 
-    def provide(recipe=quick, seed=1):
+    def repeat(recipe=quick, seed=1):
         reports.clear()
-        return provide_tokenizer(
-            tmp_path, recipe, tiny, tiny[:3], CPU, seed, math.inf, reports.append
-        )
+        progress = SimpleNamespace(say=reports.append)
+        return provide(recipe, tiny, tmp_path, tiny[:3], seed=seed, progress=progress)
 
-    seconds = provide()
+    seconds = repeat()
     assert reports and seconds > 0
     written = (tmp_path / TOKENIZER).read_bytes()
-    assert provide() == seconds and not reports
+    assert repeat() == seconds and not reports
     assert (tmp_path / TOKENIZER).read_bytes() == written
-    with pytest.raises(ResumeError, match=r"started with --seed 1 \(now 2\)"):
-        provide(seed=2)
+    with pytest.raises(ResumeError, match=r"started with `seed` 1 \(now 2\)"):
+        repeat(seed=2)
     larger = make_recipe("bilstm", None, ["tokenizer.size=5", "tokenizer.epochs=2"])
     with pytest.raises(ResumeError, match=r"started with tokenizer\.size=4 \(now 5\)"):
-        provide(larger)
+        repeat(larger)
     assert (tmp_path / TOKENIZER).read_bytes() == written
 
 
 def test_a_run_that_began_before_a_setting_existed_is_resumed_with_its_default(tiny, tmp_path):
-    def provide(*settings):
-        recipe = make_recipe("bilstm", None, ["tokenizer.size=4", *settings])
-        return provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
+    def repeat(*settings):
+        recipe = make_recipe("bilstm", "", ["tokenizer.size=4", *settings])
+        return provide(recipe, tiny, tmp_path, max_time=1e-9)
 
-    seconds = provide()
+    seconds = repeat()
     notes = read_tokenizer_notes(tmp_path)
     del notes["origin"]["settings"]["tokenizer.variants"]
     write_tokenizer(tmp_path, read_tokenizer(tmp_path, CPU), notes)
-    assert provide() == seconds
+    assert repeat() == seconds
     with pytest.raises(ResumeError, match=r"with tokenizer\.variants=\(unset\) \(now 0\.5\)"):
-        provide("tokenizer.variants=0.5")
+        repeat("tokenizer.variants=0.5")
 
 
 def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
     recipe = make_recipe("bilstm", None, ["tokenizer.size=4"])
-    provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
+    provide(recipe, tiny, tmp_path, max_time=1e-9)
     first, second = read_tokenizer(tmp_path, CPU), read_tokenizer(tmp_path, CPU)
     text = make_passages(tiny)[0].text
     assert first.segment([text]) == second.segment([text])
@@ -127,7 +136,7 @@ def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
     (tmp_path / TOKENIZER).write_bytes(b"no tokenizer")
     with pytest.raises(ModelError, match=r"tokenizer\.safetensors is damaged"):
         read_tokenizer(tmp_path, CPU)
-    provide_tokenizer(tmp_path, recipe, tiny, tiny, CPU, 1, 1e-9, lambda text: None)
+    provide(recipe, tiny, tmp_path, max_time=1e-9)
     assert np.isfinite(read_tokenizer(tmp_path, CPU).network.ends.weight.detach().numpy()).all()
 
 
@@ -178,8 +187,7 @@ def test_files_without_the_tables_of_words_accept_any_split(tiny, tmp_path):
 
 def test_no_tokenizer_without_text_or_if_disabled(tiny, tmp_path):
     without_text = parse(PREDICATES, "conll09")
-    arguments = (without_text, without_text, CPU, 1, math.inf, print)
-    assert provide_tokenizer(tmp_path, RECIPE, *arguments) == 0
+    assert provide(RECIPE, without_text, tmp_path) == 0
     disabled = make_recipe("bilstm", None, ["tokenizer.enabled=false"])
-    assert provide_tokenizer(tmp_path, disabled, tiny, tiny, CPU, 1, math.inf, print) == 0
+    assert provide(disabled, tiny, tmp_path) == 0
     assert not list(tmp_path.iterdir()) and read_tokenizer(tmp_path, CPU) is None

@@ -56,7 +56,7 @@ def test_every_encoder_fits_a_small_treebank(kind, sentences, tmp_path):
 
 def make_resumable_recipe(kind):
     """Return a recipe with dropout, and a checkpoint after every update."""
-    recipe = make_recipe(kind, save_every=0.0)
+    recipe = make_recipe(kind)
     return replace(recipe, parser=replace(recipe.parser, inputs=replace(INPUTS, dropout=0.3)))
 
 

@@ -21,7 +21,6 @@ from depkit.parsers.model_directory import WEIGHTS, load
 from depkit.parsers.settings import ConfigError
 from depkit.score.evaluators import evaluate
 from depkit.training.data import Data
-from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe, Training, make_recipe
 from depkit.training.run import prepare, train_model
 from depkit.training.schedule import parameter_groups
@@ -177,8 +176,8 @@ def test_a_transformer_with_its_own_attention_is_refused(tmp_path):
 
 def train(folder, sentences, output, **training):
     recipe = Recipe(make_config(folder, draft=1), training=Training(**training))
-    prepared = prepare(recipe, Data(sentences, sentences, []), CPU)
-    return train_model(prepared, output, CPU, 1, True, float("inf"), Progress(output, quiet=True))
+    plan = prepare(recipe, Data(sentences, sentences, []), output, CPU)
+    return train_model(replace(plan, resume=True))
 
 
 def test_new_weights_have_their_own_rate_and_all_are_trained_saved_and_loaded(
@@ -207,7 +206,7 @@ def test_new_weights_have_their_own_rate_and_all_are_trained_saved_and_loaded(
 
 @pytest.mark.parametrize("moment", [1, 4])
 def test_a_resumed_run_gives_the_same_weights(folder, tiny, tmp_path, moment):
-    settings = {"epochs": 2, "optimizer": "adamw", "save_every": 0.0, "batch_tokens": 60,
+    settings = {"epochs": 2, "optimizer": "adamw", "batch_tokens": 60,
                 "precision": "float32"}  # fmt: skip
     drafted = [s.with_draft(s) for s in tiny]
     train(folder, drafted, tmp_path / "whole", **settings)

@@ -265,7 +265,7 @@ def test_every_model_fits_a_treebank_with_crossing_arcs(kind, tiny, tmp_path):
 
 @pytest.mark.parametrize("kind", ["sentence-graph", "state"])
 def test_a_resumed_run_gives_the_model_of_an_uninterrupted_run(kind, tiny, tmp_path):
-    recipe = make_recipe(kind, save_every=0.0)
+    recipe = make_recipe(kind)
     recipe = replace(recipe, parser=replace(recipe.parser, inputs=replace(INPUTS, dropout=0.3)))
     run(recipe, tiny, tmp_path / "whole")
     for moment in (1, 8):

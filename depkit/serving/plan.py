@@ -1,0 +1,187 @@
+"""What a job comes to: what each file is, where its result is written, and which part is read."""
+
+import os
+import re
+from dataclasses import dataclass, replace
+
+from depkit.corpus.blocks import Shard
+from depkit.corpus.formats import (
+    CONLLU,
+    FORMATS,
+    PARQUET,
+    PTB,
+    format_from_filename,
+    is_bracketed,
+)
+from depkit.corpus.io import PathLike
+from depkit.files.storage import check_url, is_rereadable, is_url
+from depkit.parsers.families import get_family
+from depkit.parsers.model_directory import ENSEMBLE, find_model, read_config, read_ensemble
+from depkit.parsers.settings import ConfigError
+from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
+from depkit.serving.job import Job, check_overwriting
+
+
+@dataclass(frozen=True)
+class FilePlan:
+    """A file to read, and the file to write, which can be that of all files."""
+
+    path: str
+    output: str
+    kind: str | None  # the format of the input; None if it is recognised when the file is read
+    elmo: str  # the file of its ELMo vectors, "" for none
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A job with everything resolved."""
+
+    job: Job
+    files: tuple[FilePlan, ...]
+    format: str | None  # of the output; None for that of the input
+    shard: Shard | None  # the part of each file that is read; None for all of it
+
+
+def resolve(job: Job) -> Plan:
+    """Check a job before the models are loaded, and resolve what it leaves open.
+
+    Raises ConfigError if the job's files or options contradict each other, ModelError if there is
+    no such model, and the errors of `storage.check_url` and `text.reading.detect_input`.
+    """
+    if not job.format and format_from_filename(job.output) is PARQUET:
+        job = replace(job, format=PARQUET.name)
+    _check_files(job)
+    shard = _parse_shard(job.shard) if job.shard else None
+    format = _choose_format(job)
+    paths = [job.output] * len(job.files)
+    if job.output_dir:
+        names = [output_name(file, format) for file in job.files]
+        names = list(map(shard.name, names)) if shard else names
+        if len(set(names)) < len(names):
+            raise ConfigError(
+                "two files in `output_dir` would have the same name; rename one of the input files"
+            )
+        paths = [os.path.join(job.output_dir, name) for name in names]
+    check_overwriting(job.files, paths)
+    kinds = [job.input] * len(job.files)
+    if shard or job.has_workers:
+        kinds = [_check_divisible(job, file) for file in job.files]
+    files = map(FilePlan, job.files, paths, kinds, job.elmo or [""] * len(job.files))
+    return Plan(job, tuple(files), format, shard)
+
+
+def _check_files(job: Job) -> None:
+    """Raise ConfigError if files and options contradict each other."""
+    for name in filter(is_url, (*job.files, job.output, job.output_dir)):
+        check_url(name)
+    if url := next(filter(is_url, job.elmo), ""):
+        raise ConfigError(f"`elmo` cannot read the URL {url}; copy the file to this machine")
+    if job.output_dir and job.output != "-":
+        raise ConfigError("`output` and `output_dir` exclude each other; give only one of them")
+    if job.files.count("-") > 1:
+        raise ConfigError("only one file can be standard input; give - only once")
+    if job.output_dir and job.out_of_fold:
+        raise ConfigError("`out_of_fold` writes one file; give `output` instead of `output_dir`")
+    if job.output_dir and "-" in job.files:
+        raise ConfigError("`output_dir` cannot be used with standard input; name files")
+    if (job.shard or job.skip_done) and not job.output_dir:
+        name = "shard" if job.shard else "skip_done"
+        raise ConfigError(f"`{name}` needs `output_dir`, where each input file has its own output")
+    if job.elmo and len(job.elmo) != len(job.files):
+        raise ConfigError(
+            f"`elmo` names {len(job.elmo)} files, but there are {len(job.files)} files to read;"
+            " give `elmo` once per file"
+        )
+    if job.has_workers:
+        workers = "`engine` ray" if job.engine == "ray" else "`workers`"
+        if job.format == PARQUET.name:
+            raise ConfigError(
+                f"{workers} cannot write Parquet; use `shard`, which writes several files"
+            )
+        if len(job.files) > 1 and not job.output_dir:
+            raise ConfigError(f"{workers} with several files needs `output_dir`")
+
+
+def _parse_shard(text: str) -> Shard:
+    try:
+        return Shard.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"`shard`: {error}") from None
+
+
+def _choose_format(job: Job) -> str | None:
+    """Return the output format; None for the input format.
+
+    Raises ConfigError if the models do not predict what the format contains.
+    """
+    if job.action == "tag":
+        if job.format == PTB.name:
+            raise ConfigError("depkit tag predicts no trees; choose another `format`")
+        return job.format
+    if not any(map(_predicts_constituents, job.models)):
+        option = "`dependencies`" if job.dependencies else "`format` ptb"
+        if job.dependencies or job.format == PTB.name:
+            raise ConfigError(f"the model predicts no constituency trees; leave {option} out")
+        return job.format
+    if job.dependencies:
+        if job.format == PTB.name:
+            raise ConfigError("`dependencies` and `format` ptb exclude each other")
+        return job.format or CONLLU.name
+    if job.format in FORMATS or job.format == PARQUET.name:
+        raise ConfigError(
+            f"the model predicts constituency trees; for `format` {job.format}, choose a conversion"
+            " to dependencies with `dependencies` sd, ud or ud2"
+        )
+    return job.format or PTB.name
+
+
+def _predicts_constituents(model: PathLike) -> bool:
+    path = find_model(model)
+    if (path / ENSEMBLE).is_file():
+        path /= read_ensemble(path).members[0]
+    config, _ = read_config(path)
+    return get_family(config).parser.trees == "constituents"
+
+
+def _check_divisible(job: Job, file: str) -> str:
+    """Return the format of a file to read. Raises ConfigError if it cannot be divided."""
+    kind = reason = ""
+    if not is_rereadable(file):
+        os.stat(file)  # raises an error if there is no such file
+        reason = "it is not a regular file"
+    elif file.lower().endswith((".gz", ".xz")):
+        reason = "it is compressed; decompress it first"
+    if not reason:
+        kind = job.input or detect_input(file, job.encoding)
+        if kind == PTB.name:
+            reason = "it has bracketed trees; convert it with depkit convert, or split it yourself"
+        elif job.format == "json" and kind not in TEXT_INPUTS:
+            reason = "`format` json needs the whole file for its offsets; choose another format"
+        elif job.elmo:
+            reason = "a file of `elmo` has the vectors of a whole file"
+        elif job.out_of_fold:
+            reason = "`out_of_fold` needs all of its sentences"
+    if reason:
+        raise ConfigError(f"{file} cannot be divided: {reason}")
+    return kind
+
+
+def output_name(source: str, format: str | None) -> str:
+    """Return the name of the output file for an input file.
+
+    If the suffix of the input file indicates the output format, the name is the same. Otherwise the
+    suffix is replaced.
+
+    Args:
+        source: The path of the input file.
+        format: The output format; None for the format of the input file, or CoNLL-U for text.
+    """
+    name = os.path.basename(source)
+    source_format = PTB if is_bracketed(name) else format_from_filename(name)
+    if source_format and format in (None, source_format.name):
+        return name
+    stem = re.sub(r"(\.gz|\.xz)?$", "", name, flags=re.I)
+    stem = re.sub(
+        r"(\.(txt|conllup?|cupt|conllx|conll09|conll2009|mrg|ptb|parquet))?$", "", stem, flags=re.I
+    )
+    return f"{stem}.{format or 'conllu'}"

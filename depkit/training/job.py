@@ -1,0 +1,100 @@
+"""What to train, as the user says it: what every training takes, and what `depkit train` takes.
+
+The fields have the names of the arguments of `depkit.train`; the options of the command line are
+the same.
+"""
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from depkit.corpus.io import PathLike
+from depkit.parsers.settings import ConfigError
+from depkit.training.recipe import Recipe, make_recipe
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseJob:
+    """What the training of a parser, a student, an ensemble and of jack-knifed taggers takes."""
+
+    train: PathLike | Sequence[PathLike]  # a file of training sentences, or several
+    output: PathLike  # the model directory to make
+    dev: PathLike = ""  # the file that selects the best epoch; give either this or `dev_split`
+    dev_split: float | None = None  # the share of the training sentences that is dev instead
+    recipe: str = "selfatt"  # the name of a shipped recipe, or a TOML file of changes to a recipe
+    config: PathLike = ""  # a TOML file that overrides settings of the recipe
+    settings: Sequence[str] = ()  # KEY=VALUE: override both, for example "encoder.layers=4"
+    elmo: Sequence[str] = ()  # ELMo vectors (HDF5), one file for each of `train`
+    dev_elmo: str = ""  # the ELMo vectors of `dev`
+    seed: int = 1  # of everything random
+    epochs: int | None = None  # the maximum number of epochs, instead of the recipe's
+    patience: int | None = None  # stop after this number of epochs without a better dev score
+    max_time: str = ""  # the maximum time of training: "90s", "10m", "2h"
+    punct: str = ""  # words left out of dev scores: a policy of `evaluate` instead of the recipe's
+    resume: bool = False  # resume the run in `output`
+    # Keep the optimiser's state when training is finished, so that `resume` can add more epochs. It
+    # is several times as large as the model.
+    keep_state: bool = False
+    device: str = "auto"  # "cpu", "cuda", "cuda:1", "mps"
+    threads: int | None = None  # of the CPU; None for torch's default
+    encoding: str = "utf-8"  # of the treebanks
+    quiet: bool = False  # write nothing to stderr
+    verbose: bool = False  # print the whole configuration
+
+    def __post_init__(self) -> None:
+        parse_duration(self.max_time)  # report a wrong time now
+
+    @property
+    def files(self) -> Sequence[PathLike]:
+        """The training files."""
+        return [self.train] if isinstance(self.train, str | os.PathLike) else self.train
+
+    @property
+    def seconds(self) -> float:
+        """The maximum time."""
+        return parse_duration(self.max_time)
+
+    @property
+    def overrides(self) -> list[str]:
+        """The KEY=VALUE settings, followed by those that have arguments of their own."""
+        values = {"epochs": self.epochs, "patience": self.patience, "punct": self.punct or None}
+        given = (f"training.{key}={value}" for key, value in values.items() if value is not None)
+        return [*self.settings, *given]
+
+    def make_recipe(self) -> Recipe:
+        """Return the recipe with all changes; the errors are those of `recipe.make_recipe`."""
+        return make_recipe(self.recipe, self.config, self.overrides)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob(BaseJob):
+    """The training of a parser, as by `depkit train`."""
+
+    init: PathLike = ""  # a model to start from: its parts, weights, words and tokenizer
+    # Train this number of models, with consecutive seeds from `seed`, and copy the best one to
+    # `output`.
+    seeds: int = 1
+    # For a parser that corrects parses (inputs.draft): parses of the training sentences, one file
+    # for each of `train`, and of `dev`
+    parses: Sequence[PathLike] = ()
+    dev_parses: PathLike = ""
+
+
+def parse_duration(text: str) -> float:
+    """Parse a time like 90s, 10m or 2h into seconds; "" means no limit.
+
+    Raises ConfigError for other texts and for zero.
+    """
+    if not text:
+        return math.inf
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if not match:
+        raise ConfigError(f"`max_time` {text!r} is not a time; write for example 90s, 10m or 2h")
+    seconds = float(match[1]) * _UNITS[match[2] or "s"]
+    if not seconds:
+        raise ConfigError("`max_time` 0 leaves no time to train; give more time")
+    return seconds
