@@ -15,10 +15,7 @@ class CharConcat(nn.Module):
     of fewer than 8 characters is padded, and the embedding of padding is zero. The interface is
     that of `CharLSTM`.
 
-    Args:
-        characters: The number of different characters, with padding as character 0.
-        embedding: The width of the character embeddings.
-        dropout: The dropout rate on the character embeddings.
+    characters: the number of different characters, with padding as character 0.
     """
 
     def __init__(self, characters: int, embedding: int, dropout: float) -> None:
@@ -30,15 +27,9 @@ class CharConcat(nn.Module):
     def forward(
         self, characters: Tensor, lengths: Tensor, groups: Sequence[tuple[int, int]] = ()
     ) -> Tensor:
-        """Compute the vectors of words in any order.
+        """Compute the vectors of words in any order, [words, 16 * embedding].
 
-        Args:
-            characters: [words, longest] character indices.
-            lengths: [words], the number of characters of each word.
-            groups: Ignored; `CharLSTM` needs it.
-
-        Returns:
-            [words, 16 * embedding].
+        The arguments are those of `CharLSTM.forward`; `groups` is ignored.
         """
         position = torch.arange(CHARACTERS_PER_END, device=characters.device)
         position = position.expand(len(characters), -1)
