@@ -20,15 +20,7 @@ def pad_keys(x: Tensor, dimension: int) -> Tensor:
 def score_bias(mask: Tensor, queries: int, heads: int, dtype: torch.dtype) -> Tensor:
     """Make a tensor to add to attention scores: 0 where a query may attend to a key, else -inf.
 
-    Args:
-        mask: The result of `attention_mask`, True where a query may attend to a key.
-        queries: The number of queries.
-        heads: The number of attention heads.
-        dtype: The data type of the scores.
-
-    Returns:
-        [batch * heads, queries, keys after `pad_keys`], 0 for the keys that a query may attend to,
-        -inf for others and for padding.
+    mask: the result of `attention_mask`. Returns [batch * heads, queries, keys after `pad_keys`].
     """
     mask = pad_keys(mask, -1)
     bias = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
@@ -47,7 +39,7 @@ def attention_mask(
     """Make a mask that is True where a query may attend to a key.
 
     Args:
-        lengths: [batch], the number of positions of each sentence that are not padding.
+        lengths: [batch], the numbers of positions that are not padding.
         longest: The number of positions including padding.
         window: The greatest distance between a query and a key, or 0 for no limit.
         relaxed: Whether the first two positions (w0 and the first word) and the last word of each
@@ -58,12 +50,7 @@ def attention_mask(
     Returns:
         bool: [batch, 1, 1, longest] if window is 0, else [batch, 1, query, key]. With a window,
         padding attends at least to itself, because a softmax over no keys is NaN.
-
-    Raises:
-        ValueError: If the window is negative.
     """
-    if window < 0:
-        raise ValueError(f"the attention window must be 0 (no limit) or a distance, not {window}")
     real = real_positions(lengths, longest)
     if window == 0:
         return real[:, None, None, :]

@@ -15,10 +15,7 @@ class AttributeLinear(MatrixProduct):
 
     The weights of an output are the sum of its own, which are zeros at first, and of those of its
     attributes. So a rare combination is predicted from what was learned about its attributes.
-
-    Args:
-        input_size: The width of the input.
-        values: For each output, the names of its attributes.
+    values: for each output, the names of its attributes.
     """
 
     def __init__(self, input_size: int, values: Sequence[Sequence[str]]) -> None:

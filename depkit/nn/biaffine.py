@@ -9,13 +9,7 @@ from depkit.nn.products import MatrixProduct
 
 
 class MLP(nn.Module):
-    """A linear layer, LeakyReLU with slope 0.1, and dropout with a mask shared over positions.
-
-    Args:
-        input_size: The width of the input, [batch, length, input_size].
-        output_size: The width of the output, [batch, length, output_size].
-        dropout: The dropout rate.
-    """
+    """A linear layer, LeakyReLU with slope 0.1, and dropout with a mask shared over positions."""
 
     def __init__(self, input_size: int, output_size: int, dropout: float) -> None:
         super().__init__()

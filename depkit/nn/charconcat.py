@@ -15,12 +15,9 @@ class CharConcat(nn.Module):
     of fewer than 8 characters is padded, and the embedding of padding is zero. The interface is
     that of `CharLSTM`.
 
-    Args:
-        characters: The number of different characters, with padding as character 0.
-        embedding: The width of the character embeddings.
-        output_size: The width of the word vectors, to which the embeddings are projected unless
-            they have it already.
-        dropout: The dropout rate on the character embeddings.
+    characters: the number of different characters, with padding as character 0.
+    output_size: the width of the word vectors, to which the embeddings are projected unless they
+    have it already.
     """
 
     def __init__(self, characters: int, embedding: int, output_size: int, dropout: float) -> None:
@@ -34,15 +31,9 @@ class CharConcat(nn.Module):
     def forward(
         self, characters: Tensor, lengths: Tensor, groups: Sequence[tuple[int, int]] = ()
     ) -> Tensor:
-        """Compute the vectors of words in any order.
+        """Compute the vectors of words in any order, [words, output_size].
 
-        Args:
-            characters: [words, longest] character indices.
-            lengths: [words], the number of characters of each word.
-            groups: Ignored; `CharLSTM` needs it.
-
-        Returns:
-            [words, output_size].
+        The arguments are those of `CharLSTM.forward`; `groups` is ignored.
         """
         position = torch.arange(CHARACTERS_PER_END, device=characters.device)
         position = position.expand(len(characters), -1)

@@ -14,11 +14,7 @@ class CharLSTM(nn.Module):
     Run it once for each distinct word. Words must be sorted by length and divided into groups of
     similar length, so that little padding is read.
 
-    Args:
-        characters: The number of different characters, with padding as character 0.
-        embedding: The width of the character embeddings.
-        output_size: The width of the word vectors.
-        dropout: The dropout rate on the character embeddings.
+    characters: the number of different characters, with padding as character 0.
     """
 
     def __init__(self, characters: int, embedding: int, output_size: int, dropout: float) -> None:
@@ -31,16 +27,13 @@ class CharLSTM(nn.Module):
     def forward(
         self, characters: Tensor, lengths: Tensor, groups: Sequence[tuple[int, int]]
     ) -> Tensor:
-        """Compute the vectors of words that are sorted by length.
+        """Compute the vectors of words that are sorted by length, [words, output_size].
 
         Args:
             characters: [words, longest] character indices.
             lengths: [words], the number of characters of each word.
             groups: For each group of words, the index after its last word and the length of its
                 longest word.
-
-        Returns:
-            [words, output_size].
         """
         vectors = []
         start = 0

@@ -52,12 +52,8 @@ class DepthwiseConvolution(nn.Module):
     """A convolution of each dimension by itself, with zeros before and after the sequence.
 
     It is computed as a sum of shifted products, which is faster on a CPU than `nn.Conv1d` with
-    groups.
-
-    Args:
-        width: The number of dimensions.
-        kernel: The number of positions that are read, centred at the position that is computed. If
-            it is even, one more position is read before than after.
+    groups. kernel: the number of positions that are read, centred at the position that is computed;
+    if it is even, one more position is read before than after.
     """
 
     def __init__(self, width: int, kernel: int) -> None:
@@ -76,11 +72,7 @@ class LocalConvolution(nn.Module):
 
     It consists of LayerNorm, a linear layer to twice the width, a gated linear unit, a depthwise
     convolution, SiLU, and a linear layer that is initialised with zeros, so that the module adds
-    nothing at first.
-
-    Args:
-        input_size: The width of the input and the output.
-        kernel: The number of words that the convolution reads.
+    nothing at first. kernel: the number of words that the convolution reads.
     """
 
     def __init__(self, input_size: int, kernel: int) -> None:

@@ -30,9 +30,7 @@ class InputDropout(nn.Module):
     weights). With weight 2 for the word and 1 for the tag, this is the scheme of Li et al.: factor
     1 if both remain, 1.5 if only the word remains, 3 if only the tag remains.
 
-    Args:
-        p: The probability that an input is dropped.
-        weights: The weight of each input in the rescaling.
+    p: the probability that an input is dropped; weights: those of the inputs in the rescaling.
     """
 
     def __init__(self, p: float, weights: list[float]) -> None:
@@ -58,14 +56,6 @@ def random_mask(shape: Sequence[int], p: float, device: torch.device) -> Tensor:
 
     Each element is decided by 16 of the 64 bits of a random integer, so p is rounded to a multiple
     of 1 / 65,536. On a CPU, this is faster than `torch.bernoulli`.
-
-    Args:
-        shape: The shape of the mask.
-        p: The dropout rate.
-        device: The device of the mask.
-
-    Returns:
-        float32.
     """
     size = math.prod(shape)
     integers = torch.empty(-(-size // 4), dtype=torch.int64, device=device).random_(-(2**63), None)

@@ -11,10 +11,7 @@ from depkit.nn.settings import Factored as Settings
 class FactoredLinear(nn.Module):
     """[W_c x_c ; W_p x_p]: one linear layer for the content half and one for the position half.
 
-    Args:
-        input_size: The width of each half of the input.
-        output_size: The width of each half of the output.
-        bias: Whether the layers have biases.
+    The sizes are those of each half.
     """
 
     def __init__(self, input_size: int, output_size: int, bias: bool = True) -> None:
@@ -78,13 +75,8 @@ class FactoredAttention(nn.Module):
 class Factored(AttentionLayers):
     """Layers of factored self-attention over [content ; position].
 
-    The paper's settings are size=512, head_size=32 and feedforward=1024 for one half.
-
-    Args:
-        input_size: The width of the input, which is the content half.
-        settings: As for `AttentionLayers`.
-        dropout: As for `AttentionLayers`.
-        stop: As for `AttentionLayers`.
+    The input is the content half. The paper's settings are size=512, head_size=32 and
+    feedforward=1024 for one half. The arguments are those of `AttentionLayers`.
     """
 
     longest = 300

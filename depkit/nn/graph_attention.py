@@ -49,7 +49,7 @@ class GraphAttention(nn.Module):
         graph: Tensor | None,
         dropout: float,
     ) -> Tensor:
-        """Compute the attention of all attention heads.
+        """Compute the attention of all attention heads, [batch, length, heads, size].
 
         Args:
             query: [batch, heads, length, size].
@@ -59,9 +59,6 @@ class GraphAttention(nn.Module):
             graph: [batch, length], the position of each position's head, -1 for none; None for a
                 graph without arcs.
             dropout: The dropout rate of the attention weights.
-
-        Returns:
-            [batch, length, heads, size].
         """
         key, value, mask = pad_keys(key, -2), pad_keys(value, -2), pad_keys(mask, -1)
         query = query * query.shape[-1] ** -0.5

@@ -53,15 +53,9 @@ def must_leave_autocast(device: torch.device) -> bool:
 
 
 def run_lstm(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None = None) -> Tensor:
-    """Compute the outputs of an LSTM with one layer and one direction.
+    """Compute the outputs, [batch, length, size], of an LSTM with one layer and one direction.
 
-    Args:
-        lstm: The LSTM.
-        x: [batch, length, input size].
-        recurrent: [4 * size, size], recurrent weights to use instead of the LSTM's.
-
-    Returns:
-        [batch, length, size].
+    recurrent: [4 * size, size], recurrent weights to use instead of the LSTM's.
     """
     if must_leave_autocast(x.device):
         with torch.autocast(x.device.type, enabled=False):
@@ -92,11 +86,6 @@ class BiLSTMLayer(nn.Module):
     the two directions have different masks. The mask can therefore be applied to the columns of the
     recurrent weights, as Merity et al. (2018) do for single weights, and a whole sequence remains
     one call of the LSTM kernel.
-
-    Args:
-        input_size: The width of the input.
-        size: The width of the state in each direction.
-        recurrent_dropout: The dropout rate of the state.
     """
 
     def __init__(self, input_size: int, size: int, recurrent_dropout: float = 0.0) -> None:
@@ -133,10 +122,6 @@ class BiLSTM(nn.Module):
     """BiLSTM layers with shared-mask dropout on the input of each layer except the first.
 
     The parser applies dropout to the input of the first layer itself.
-
-    Args:
-        input_size: The width of the input.
-        settings: The settings of the encoder.
     """
 
     def __init__(self, input_size: int, settings: Settings) -> None:

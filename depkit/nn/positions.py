@@ -20,17 +20,9 @@ def sinusoids(length: int, size: int, device: torch.device | None = None) -> Ten
 def position_vectors(
     table: nn.Embedding | None, length: int, size: int, device: torch.device
 ) -> Tensor:
-    """Make the vectors of the first positions.
+    """Make the vectors of the first positions, [length, size].
 
-    Args:
-        table: Learned vectors, the last of which serves for all later positions; None for fixed
-            vectors.
-        length: The number of positions.
-        size: The width of the vectors.
-        device: The device of the result.
-
-    Returns:
-        [length, size].
+    table: learned vectors, the last of which serves for all later positions; None for `sinusoids`.
     """
     if table is None:
         return sinusoids(length, size, device)
@@ -44,17 +36,10 @@ def rotary_angles(
     """Compute cosines and sines of the angles that `rotate` rotates by.
 
     The angle of position m and pair i, counted from 0, is m * base**(-2i / size) (Su et al. 2021,
-    Eq. 15), so the frequencies fall from 1 to nearly 1 / base.
+    Eq. 15), so the frequencies fall from 1 to nearly 1 / base. The paper's base is 10,000.
 
-    Args:
-        length: The number of positions.
-        size: The width of a head.
-        base: The base of the frequencies; 10,000 in the paper.
-        device: The device of the result.
-
-    Returns:
-        Two tensors, [length, size]. Both halves of the cosines are equal; the first half of the
-        sines is negative, as `rotate` needs it.
+    Returns two tensors, [length, size]. Both halves of the cosines are equal; the first half of the
+    sines is negative, as `rotate` needs it.
     """
     exponent = torch.arange(0, size, 2, device=device, dtype=torch.float32) / size
     position = torch.arange(length, device=device, dtype=torch.float32)
@@ -68,15 +53,7 @@ def rotate(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
 
     The product of a rotated query and a rotated key depends on their contents and their distance,
     not on their positions (Su et al. 2021, RoFormer, section 3.2.2; the paper pairs neighbouring
-    dimensions, which differs by a permutation of the weights).
-
-    Args:
-        x: [..., length, size], with an even size.
-        cosine: From `rotary_angles`.
-        sine: From `rotary_angles`.
-
-    Returns:
-        The shape and the data type of x.
+    dimensions, which differs by a permutation of the weights). x: [..., length, even size].
     """
     rolled = x.roll(x.shape[-1] // 2, -1)
     return torch.addcmul(x * cosine.to(x.dtype), rolled, sine.to(x.dtype))

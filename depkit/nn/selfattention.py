@@ -68,15 +68,7 @@ def scaled_attention(
     On a GPU, heads whose size is not a multiple of 8 are padded with zeros, because fused kernels
     need such sizes. The scale is that of the real size, so the result is the same.
 
-    Args:
-        query: [batch, heads, length, size].
-        key: As query.
-        value: As query.
-        positions: The positions of the batch, of which only the mask and its bias are used.
-        dropout: The dropout rate of the attention weights.
-
-    Returns:
-        [batch, length, heads, size].
+    query, key and value: [batch, heads, length, size]. Returns [batch, length, heads, size].
     """
     size = query.shape[-1]
     is_plain = query.device.type in _PLAIN_DEVICES
@@ -132,13 +124,7 @@ def _attend_by_products(
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head self-attention without biases (Eqs. 9 to 12), which may read a graph.
-
-    Args:
-        size: The width of the input and the output.
-        settings: The settings of the encoder.
-        reads_graph: Whether attention is that of `GraphAttention`.
-    """
+    """Multi-head self-attention without biases (Eqs. 9 to 12), which may read a graph."""
 
     def __init__(self, size: int, settings: Settings, reads_graph: bool = False) -> None:
         super().__init__()
@@ -186,8 +172,8 @@ class ResidualLayer(nn.Module):
         settings: The settings of the encoder.
         attention: A module that maps (x, PositionInfo) to the shape of x.
         up: The first linear layer of the feed-forward network.
-        down: The second linear layer of the feed-forward network.
-        activation: The activation of the feed-forward network, "relu" or "silu".
+        down: The second linear layer.
+        activation: "relu" or "silu".
         zero_init: Whether the weights of `down` are initialised with zeros, so that the
             feed-forward network adds nothing at first (Zhang et al. 2019).
         convolution: A sublayer before attention that has its own LayerNorm, or None.
@@ -306,12 +292,7 @@ class AttentionLayers(nn.Module):
 class SelfAttention(AttentionLayers):
     """Layers of self-attention, over inputs with position vectors (Eq. 7) or with rotary positions.
 
-    Args:
-        input_size: The width of the input.
-        settings: As for `AttentionLayers`.
-        dropout: As for `AttentionLayers`.
-        stop: As for `AttentionLayers`.
-        reads_graph: Whether the layers read a graph.
+    The arguments are those of `AttentionLayers`; reads_graph: whether the layers read a graph.
     """
 
     longest = 512

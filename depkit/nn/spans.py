@@ -15,10 +15,7 @@ class SpanScorer(nn.Module):
 
     M1 is linear, so it is applied to n + 1 fenceposts and not to all spans.
 
-    Args:
-        size: The size of the vectors of fenceposts.
-        hidden: The size of the hidden layer.
-        labels: The number of labels, without the empty label, whose score is always 0.
+    labels: the number of labels without the empty label, whose score is always 0.
     """
 
     def __init__(self, size: int, hidden: int, labels: int) -> None:
@@ -34,16 +31,9 @@ class SpanScorer(nn.Module):
         return projected.float()  # A difference in bfloat16 would have few exact digits.
 
     def forward(self, projected: Tensor, row: Tensor, start: Tensor, end: Tensor) -> Tensor:
-        """Score spans.
+        """Score spans, given by their sentences and their first and last fenceposts, [spans].
 
-        Args:
-            projected: [batch, fencepost, hidden], the result of `project`.
-            row: [spans], the index of each span's sentence.
-            start: [spans], the first fencepost of each span.
-            end: [spans], the last fencepost of each span.
-
-        Returns:
-            [spans, label] float32.
+        projected: [batch, fencepost, hidden], the result of `project`. Returns [spans, label].
         """
         difference = projected[row, end] - projected[row, start]
         hidden = functional.relu(self.norm(difference + self.bias))

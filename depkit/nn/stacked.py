@@ -11,12 +11,7 @@ class Stacked(nn.Module):
     """Layers of self-attention that read the output of a BiLSTM; the two are trained together.
 
     The output of the BiLSTM is projected to the width of the self-attention if it has another
-    width.
-
-    Args:
-        input_size: The width of the input.
-        settings: The settings; `size` is the width of the vectors that the self-attention reads.
-        stop: Whether the last position of each sentence is the stop position.
+    width. The arguments are those of `AttentionLayers`.
     """
 
     def __init__(self, input_size: int, settings: encoders.Stacked, *, stop: bool = False) -> None:

@@ -44,8 +44,3 @@ def test_without_a_window_all_real_positions_are_keys(relaxed):
     assert mask.shape == (3, 1, 1, 5)
     assert mask.dtype == torch.bool
     assert mask[:, 0, 0].long().tolist() == [[1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 1]]
-
-
-def test_a_negative_window_is_an_error():
-    with pytest.raises(ValueError, match="-1"):
-        attention_mask(torch.tensor([3]), 3, window=-1)
