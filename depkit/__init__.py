@@ -92,7 +92,8 @@ if TYPE_CHECKING:
     from depkit.files.errors import DataError, FormatError
     from depkit.parsers.base import Parser
     from depkit.parsers.inputs.transformer import TransformerError
-    from depkit.parsers.model_directory import ModelError, load
+    from depkit.parsers.loading import load
+    from depkit.parsers.model_directory import ModelError
     from depkit.parsers.settings import ConfigError
     from depkit.score.evaluation import Evaluation
     from depkit.score.evaluators import evaluate
@@ -121,7 +122,7 @@ _MODULES = {
     "Word": "depkit.corpus.word",
     "analyze": "depkit.score.report",
     "evaluate": "depkit.score.evaluators",
-    "load": "depkit.parsers.model_directory",
+    "load": "depkit.parsers.loading",
     "read": "depkit.corpus.io",
     "show": "depkit.drawing.trees.terminal",
     "to_spacy": "depkit.corpus.spacy_documents",

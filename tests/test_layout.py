@@ -15,6 +15,13 @@ LAYERS = (
     "convert", "treebank", "trees", "corpus", "files", "version",
 )  # fmt: skip
 WITH_TORCH = {*LAYERS[: LAYERS.index("parsers") + 1], "nn"}
+# The modules that read a transformer, which is run with torch
+TRANSFORMER_INPUT = {
+    f"depkit.parsers.inputs.{name}"
+    for name in (
+        "context_vectors", "hidden_layers", "piece_inputs", "transformer", "transformer_encoder",
+    )
+}  # fmt: skip
 # Methods of the first module import the second one when they are called; this cycle is allowed.
 ALLOWED_CYCLES = {("depkit.corpus.sentence", "depkit.corpus.token_list")}
 # What remains to be done: these may become fewer, and no function may be added.
@@ -35,10 +42,11 @@ def read_modules() -> dict[str, str]:
     return texts
 
 
-def imported_names(source: str) -> set[str]:
-    """Return the names that a module and its functions import; `from a import b` imports a.b.
+def imported_names(source: str, of_functions: bool = True) -> set[str]:
+    """Return the names that a module imports; `from a import b` imports a.b.
 
-    Imports that are only for type checking are omitted.
+    Imports that are only for type checking are omitted. of_functions: whether those of functions,
+    which are run when the functions are called, are included.
     """
     names: set[str] = set()
     stack: list[ast.AST] = [ast.parse(source)]
@@ -46,6 +54,8 @@ def imported_names(source: str) -> set[str]:
         node = stack.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             stack += node.orelse
+            continue
+        if isinstance(node, ast.FunctionDef) and not of_functions:
             continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -76,6 +86,23 @@ def find_violations(module: str, source: str) -> Iterator[str]:
             yield f"{module} imports {name}"
 
 
+def imported_modules(sources: dict[str, str], module: str) -> set[str]:
+    """Return the modules of depkit and other names that are imported with a module."""
+    seen: set[str] = set()
+    stack = [module]
+    while stack:
+        name = stack.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for imported in imported_names(sources.get(name, ""), of_functions=False):
+            parent = imported.rpartition(".")[0]
+            stack += [
+                imported if imported in sources else parent if parent in sources else imported
+            ]
+    return seen
+
+
 def find_cycle(sources: dict[str, str]) -> list[str]:
     """Return the modules of a cycle of imports, or an empty list."""
     graph: dict[str, set[str]] = {}
@@ -95,6 +122,20 @@ def find_cycle(sources: dict[str, str]) -> list[str]:
 def test_imports_point_to_lower_layers() -> None:
     for module, source in read_modules().items():
         assert list(find_violations(module, source)) == []
+
+
+def test_parsing_imports_torch_only_for_networks_and_the_engine_of_torch() -> None:
+    sources = read_modules()
+    with_torch = {
+        module
+        for module in sources
+        if module.startswith("depkit.parsers.")
+        and any(name.split(".")[0] == "torch" for name in imported_modules(sources, module))
+    }
+    allowed = ("network", "memory", "layer", "loading", "tokenizer_file")
+    others = {name for name in with_torch if name.rpartition(".")[2] not in allowed}
+    assert {name for name in others if ".engine." not in name} == TRANSFORMER_INPUT
+    assert "depkit.parsers.engine.engine" not in with_torch
 
 
 def test_there_is_no_import_cycle() -> None:

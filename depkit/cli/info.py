@@ -92,7 +92,7 @@ def _devices() -> list[dict[str, Any]]:
     """Return the devices that --device can name on this machine; memory is in bytes."""
     import torch
 
-    from depkit.parsers.engine.device import best_precision
+    from depkit.parsers.engine.precision import best_precision
 
     has_bfloat16 = best_precision(torch.device("cpu")) == torch.bfloat16
     devices = [{"device": "cpu", "threads": torch.get_num_threads(), "bfloat16": has_bfloat16}]
@@ -198,7 +198,7 @@ def _file_sizes(directory: Path) -> dict[str, int]:
 
 def _count_parameters(path: Path) -> int:
     """Return the number of parameters in a file of weights, of which only the header is read."""
-    from depkit.parsers.model_directory import read_shapes
+    from depkit.parsers.engine.weights import read_shapes
 
     return sum(map(prod, read_shapes(path).values()))
 

@@ -45,7 +45,8 @@ from depkit.parsers.inputs.parts import reads_dictionary
 from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary
-from depkit.parsers.model_directory import find_model, load
+from depkit.parsers.loading import load
+from depkit.parsers.model_directory import find_model
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
 from depkit.training.data import digest_of_sentences, read_data

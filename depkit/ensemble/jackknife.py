@@ -17,7 +17,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
 from depkit.files.lock import lock_directory
 from depkit.parsers.inputs.dataset import layout, split_context
-from depkit.parsers.model_directory import load
+from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError
 from depkit.training import run
 from depkit.training.data import read_sentences, resolve_auto, split_dev

@@ -17,7 +17,8 @@ from depkit.ensemble.jackknife import assign_folds
 from depkit.files.digest import digest_forms
 from depkit.parsers.base import Parser
 from depkit.parsers.ensemble_config import EnsembleConfig, Jackknife
-from depkit.parsers.model_directory import find_model, load, read_ensemble
+from depkit.parsers.loading import load
+from depkit.parsers.model_directory import find_model, read_ensemble
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import split_dev
 

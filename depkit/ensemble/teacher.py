@@ -1,17 +1,19 @@
 """A parser as a teacher: its distributions for each word, and the trees that it would predict."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest, digest_files
 from depkit.parsers.base import Parser
-from depkit.parsers.columns.soft_targets import MAX_INTEGER, column_slices, pack
+from depkit.parsers.columns.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.vocabulary import column_values
 from depkit.parsers.model_directory import CARD, model_files
@@ -125,3 +127,21 @@ def digest_model(directory: Path) -> str:
     """
     files = [path for path in model_files(directory) if path.name != CARD]
     return digest(*(str(path.relative_to(directory)) for path in files), digest_files(files))
+
+
+def pack(label_head: Tensor, distributions: Iterable[Tensor]) -> Tensor:
+    """Pack distributions into rows of small integers, [batch, length, width].
+
+    `label_head` has the heads that the relations' distributions are for, [batch, length].
+    `distributions` are those of the heads, the relations and further columns, [batch, length,
+    values] each. Probabilities are rounded to multiples of 1 / MAX_INTEGER.
+    """
+    parts = [label_head[..., None]]
+    for distribution in distributions:
+        probabilities, indices = distribution.float().topk(min(MAX_VALUES, distribution.shape[-1]))
+        padding = (0, MAX_VALUES - indices.shape[-1])
+        rounded = (probabilities * MAX_INTEGER).round().long()
+        # A value of probability 0 may be padding that a shorter batch does not have.
+        indices = indices.masked_fill(rounded == 0, 0)
+        parts += [functional.pad(indices, padding), functional.pad(rounded, padding)]
+    return torch.cat(parts, -1)

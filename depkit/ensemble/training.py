@@ -20,7 +20,8 @@ from depkit.files.lock import lock_directory
 from depkit.files.progress import ProgressBars, RemoteProgressBars, apply_message
 from depkit.parsers.engine.device import find_devices
 from depkit.parsers.ensemble_config import EnsembleConfig
-from depkit.parsers.model_directory import ENSEMBLE, TOKENIZER, load, write_ensemble
+from depkit.parsers.loading import load
+from depkit.parsers.model_directory import ENSEMBLE, TOKENIZER, write_ensemble
 from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State
 from depkit.training.loop import score_dev

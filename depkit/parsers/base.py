@@ -22,16 +22,13 @@ from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.columns.tagging import Tagging
-from depkit.parsers.engine.form_cache import FormCache
-from depkit.parsers.engine.torch_engine import TorchEngine
-from depkit.parsers.engine.transfer import send_batch
+from depkit.parsers.engine.engine import Engine
 from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.inputs.dataset import Dataset, encode
 from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.parts import check_inputs, describe_inputs
 from depkit.parsers.inputs.penn_escapes import PennEscapes
 from depkit.parsers.inputs.vocabulary import Vocabulary
-from depkit.parsers.network import ParserNetwork
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import read_input
 from depkit.parsers.text.tokenizer import Tokenizer
@@ -39,6 +36,8 @@ from depkit.parsers.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     import torch
     from conllu import TokenList
+
+    from depkit.parsers.engine.torch_engine import TorchEngine
 
 CPU_TOKENS = 1_200  # a batch of this size fits the CPU caches; 20% faster than 4,000
 GPU_TOKENS = 4_000
@@ -59,7 +58,7 @@ class Parser(ABC):
 
     config: Any  # an instance of the family's subclass of ParserConfig
     vocabulary: Vocabulary
-    engine: TorchEngine
+    engine: Engine
     threads: int = 1  # the number of batches that are parsed at the same time on a CPU
     tokenizer: Tokenizer | None = None  # None if the model was trained without a tokenizer
     # Of an ensemble: the parsers whose probabilities are averaged, and how. One batch of an
@@ -99,13 +98,13 @@ class Parser(ABC):
 
     @property
     def device(self) -> "torch.device":
-        """The device that the engine runs on."""
-        return self.engine.device
+        """The device that the engine of torch runs on."""
+        return cast("TorchEngine", self.engine).device
 
     @property
     def precision(self) -> "torch.dtype":
-        """The precision in which the engine multiplies matrices."""
-        return self.engine.precision
+        """The precision in which the engine of torch multiplies matrices."""
+        return cast("TorchEngine", self.engine).precision
 
     def parse(
         self,
@@ -264,18 +263,18 @@ class Parser(ABC):
         """
         if context is None and self.config.inputs.context.source == "elmo":
             raise ValueError("this model reads ELMo vectors; give them as `context`")
-        batch_tokens = batch_tokens or (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS)
+        batch_tokens = batch_tokens or (CPU_TOKENS if self.engine.kind == "cpu" else GPU_TOKENS)
 
         def compute_and_report(batch: Any, batch_sentences: Sequence[Sentence]) -> Sequence[T]:
             with self.engine.context():
-                results = compute(send_batch(batch, self.device), batch_sentences)
+                results = compute(self.engine.send(batch), batch_sentences)
             if self.on_batch_computed:
                 self.on_batch_computed(batch_sentences)
             return results
 
         yield from map_batches(
-            self._check_sentences(sentences), context, self.make_preparer(), compute_and_report,
-            batch_tokens, self.workers,
+            self._check_sentences(sentences), self.make_preparer(), compute_and_report, self.engine,
+            batch_tokens=batch_tokens, workers=self.workers, context=context,
         )  # fmt: skip
 
     def to_sentences(self, sentences: Parsable) -> Iterable[Sentence]:
@@ -314,21 +313,17 @@ class Parser(ABC):
         if self.members:
             functions = [member.make_preparer() for member in self.members]
             return lambda *arguments: MembersBatches([prepare(*arguments) for prepare in functions])
-        network: ParserNetwork = self.network
-        network.eval()
-        forms = FormCache(network.inputs) if network.inputs.reads_forms else None
+        form_vectors = self.engine.start()
         undo_escapes = PennEscapes(self.vocabulary)
 
         def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
             plain = list(map(undo_escapes, sentences))
             data = encode(
                 plain, self.vocabulary, self.config.inputs,
-                context=context or None, transformer=network.transformer,
+                context=context or None, transformer=self.network.transformer,
             )  # fmt: skip
-            if forms:
-                with self.engine.context():
-                    vectors = forms.vectors(data, self.device)
-                data = replace(data, form_arrays={}, shared={"form_vectors": vectors})
+            if form_vectors:
+                data = replace(data, form_arrays={}, shared={"form_vectors": form_vectors(data)})
             return data
 
         return prepare
@@ -338,14 +333,13 @@ class Parser(ABC):
         """The number of batches that are parsed at the same time.
 
         On a GPU there are three: while the GPU computes one batch, the host decodes trees of the
-        second, and encodes or writes the third. With a transformer there is one, because it uses
-        all threads, and some versions of the package transformers are not thread-safe.
+        second, and encodes or writes the third.
         """
         if self.members:
             return min(member.workers for member in self.members)
-        if self.network.transformer is not None:
+        if self.engine.one_batch_at_a_time:
             return 1
-        return {"cpu": self.threads, "cuda": 3}.get(self.device.type, 1)
+        return {"cpu": self.threads, "cuda": 3}.get(self.engine.kind, 1)
 
     def read(
         self,

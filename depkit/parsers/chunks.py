@@ -14,10 +14,9 @@ from threading import Lock, Semaphore
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import torch
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.engine.device import is_out_of_memory
+from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.batching import Batches, length_batches
 from depkit.parsers.inputs.dataset import layout
 
@@ -34,11 +33,13 @@ Compute = Callable[[Any, Sequence[Sentence]], Sequence[T]]
 
 def map_batches(
     sentences: Iterable[Sentence],
-    context: Iterable[np.ndarray] | None,
     prepare: Prepare,
     compute: Compute[T],
+    engine: Engine,
+    *,
     batch_tokens: int,
     workers: int,
+    context: Iterable[np.ndarray] | None = None,
 ) -> Iterator[T]:
     """Apply a function to batches of sentences, and yield its results in the sentences' order.
 
@@ -48,12 +49,13 @@ def map_batches(
 
     Args:
         sentences: Any number of sentences; they are read lazily.
-        context: The contextual vectors of each sentence, or None.
         prepare: Encodes the sentences of a chunk.
         compute: Computes the results of a batch; with several workers, called on several threads.
+        engine: The engine that computes.
         batch_tokens: The maximum number of positions in a batch, padding included. A longer
             sentence is a batch by itself.
         workers: The number of batches that are computed at the same time.
+        context: The contextual vectors of each sentence.
 
     Yields:
         One result for each sentence.
@@ -68,20 +70,19 @@ def map_batches(
         if context is not None
         else zip(sentences, repeat(None))
     )
-    results = _generate_results(pairs, prepare, compute, batch_tokens, workers)
+    results = _generate_results(pairs, prepare, compute, engine, batch_tokens, workers)
     if workers == 1:
         yield from results
         return
     with closing(results):
         while True:
-            threads = torch.get_num_threads()
-            torch.set_num_threads(1)  # the other threads are for the workers
+            threads = engine.set_threads(1)  # the other threads are for the workers
             try:
                 result = next(results)
             except StopIteration:
                 return
             finally:
-                torch.set_num_threads(threads)
+                engine.set_threads(threads)
             yield result
 
 
@@ -89,23 +90,26 @@ def _generate_results(
     pairs: Iterable[tuple[Sentence, np.ndarray | None]],
     prepare: Prepare,
     compute: Compute[T],
+    engine: Engine,
     batch_tokens: int,
     workers: int,
 ) -> Generator[T, None, None]:
-    """Do what `map_batches` does, without changing the number of threads of torch."""
+    """Do what `map_batches` does, without changing the number of threads of this thread."""
     sentences: list[Sentence] = []  # the sentences of the next chunk
     context: list[np.ndarray] = []
     block, words, limit = 0, 0, FIRST_CHUNK
     started: deque[_Chunk[T]] = deque()
     reader, reading_error = iter(pairs), None
-    with _make_executor(workers) as executor:
+    with _make_executor(engine, workers) as executor:
         slots = _Slots(workers)
 
         def finish_chunk() -> Iterator[T]:
             """Start to compute the chunk that was read; yield the results of earlier ones."""
             nonlocal sentences, context
             prepared = prepare(sentences, context)
-            started.append(_Chunk(sentences, prepared, compute, batch_tokens, executor, slots))
+            chunk = _Chunk(sentences, prepared, compute, engine, slots)
+            chunk.submit(executor, batch_tokens)
+            started.append(chunk)
             sentences, context = [], []
             while len(started) > (workers > 1 and limit > FIRST_CHUNK):
                 yield from started.popleft().results()
@@ -147,17 +151,20 @@ class _Chunk(Generic[T]):
         sentences: Sequence[Sentence],
         prepared: Batches,
         compute: Compute[T],
-        batch_tokens: int,
-        executor: Executor,
+        engine: Engine,
         slots: "_Slots",
     ) -> None:
-        self.sentences = sentences
-        self.slots = slots
+        self.sentences, self.prepared, self.compute = sentences, prepared, compute
+        self.engine, self.slots = engine, slots
+        self.batches: list[Future[None]] = []
         self.results_by_index: dict[int, T] = {}
-        sizes, _ = layout(sentences)
+
+    def submit(self, executor: Executor, batch_tokens: int) -> None:
+        """Submit all batches to an executor."""
+        sizes, _ = layout(self.sentences)
         # The largest batch comes first: the other workers would be idle during it if it came last.
         self.batches = [
-            executor.submit(self._compute, prepared, compute, indices)
+            executor.submit(self._compute, indices)
             for indices in length_batches(sizes, batch_tokens, repeat_to_fill=True)[::-1]
         ]
 
@@ -175,33 +182,31 @@ class _Chunk(Generic[T]):
                 raise errors[0]
             yield self.results_by_index[index]
 
-    def _compute(self, prepared: Batches, compute: Compute[T], indices: np.ndarray) -> None:
+    def _compute(self, indices: np.ndarray) -> None:
         """Compute a batch; if it does not fit in memory, compute its halves."""
         batch = [self.sentences[index] for index in indices.tolist()]
         try:
             with self.slots.acquire_one():
-                results = compute(prepared.batch(indices), batch)
+                results = self.compute(self.prepared.batch(indices), batch)
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
+            if not self.engine.is_out_of_memory(error):
                 raise
             if len(batch) > 1:
                 middle = len(indices) // 2
-                self._compute(prepared, compute, indices[:middle])
-                self._compute(prepared, compute, indices[middle:])
+                self._compute(indices[:middle])
+                self._compute(indices[middle:])
                 return
-            results = self._compute_alone(prepared, compute, indices)
+            results = self._compute_alone(indices)
         self.results_by_index.update(zip(indices.tolist(), results, strict=True))
 
-    def _compute_alone(
-        self, prepared: Batches, compute: Compute[T], indices: np.ndarray
-    ) -> Sequence[T]:
+    def _compute_alone(self, indices: np.ndarray) -> Sequence[T]:
         """Compute a batch of one sentence while no other batch is computed."""
         sentence = self.sentences[int(indices[0])]
         try:
             with self.slots.acquire_all():
-                return compute(prepared.batch(indices), [sentence])
+                return self.compute(self.prepared.batch(indices), [sentence])
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
+            if not self.engine.is_out_of_memory(error):
                 raise
             file, line, sent_id = sentence.location()
             raise MemoryError(
@@ -232,16 +237,16 @@ class _Slots:
 
 
 @contextmanager
-def _make_executor(workers: int) -> Iterator[Executor]:
+def _make_executor(engine: Engine, workers: int) -> Iterator[Executor]:
     """Make an executor that computes batches inline or, with several workers, on threads.
 
-    A batch is too small for its operations to be split among threads efficiently, so torch uses one
-    thread for each batch.
+    A batch is too small for its operations to be split among threads efficiently, so the engine
+    uses one thread for each batch.
     """
     if workers == 1:
         yield _InlineExecutor()
         return
-    pool = ThreadPoolExecutor(workers, "parser", torch.set_num_threads, (1,))
+    pool = ThreadPoolExecutor(workers, "parser", engine.set_threads, (1,))
     try:
         yield pool
     finally:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from depkit.parsers.base import Parser
 from depkit.parsers.config import ParserConfig
@@ -10,9 +9,7 @@ from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
 from depkit.parsers.graph.config import Calibration
-from depkit.parsers.inputs.context_vectors import LayerCache
 from depkit.parsers.inputs.tables import Table
-from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import merge_lemmas
 
 NOT_CALIBRATED = Calibration()
@@ -46,7 +43,6 @@ def combine(
             return first
         members = first.members
     family, used_mean = get_family(first.config), mean or "arithmetic"
-    _share_transformers(members)
     names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)
     config = family.set_calibration(first.config, calibration)
     if names:
@@ -63,7 +59,7 @@ def combine(
         columns={name: _merge(name, tables) for name in family.columns(config)},
         lemmas=merge_lemmas(member.vocabulary for member in members),
     )
-    engine = replace(first.engine, network=family.mean_network(members, used_mean, vocabulary))
+    engine = first.engine.with_network(family.mean_network(members, used_mean, vocabulary))
     return replace(
         first, config=config, vocabulary=vocabulary, engine=engine, members=list(members),
         mean=used_mean,
@@ -74,24 +70,6 @@ def _merge(column: str, tables: Sequence[dict[str, Table]]) -> Table:
     """Return a table of the symbols of a column in several vocabularies."""
     symbols = (table[column].symbols for table in tables if column in table)
     return Table(list(dict.fromkeys(symbol for names in symbols for symbol in names)))
-
-
-def _share_transformers(members: Sequence[Parser]) -> None:
-    """Let members that read the same frozen transformer share it.
-
-    Members that read the same layers also share the result of the last batch, so that the
-    transformer computes it once.
-    """
-    transformers: dict[object, Transformer | None] = {}
-    layer_caches: dict[object, LayerCache] = {}
-    for member in members:
-        vectors: Any = None if member.members else member.network.inputs.part("context")
-        if vectors is None or vectors.body is not None or vectors.transformer is None:
-            continue
-        config = vectors.config
-        vectors.transformer = transformers.setdefault(config.digest, vectors.transformer)
-        key = (config.digest, config.layers, config.top, config.pooling, config.overlap)
-        vectors.layer_cache = layer_caches.setdefault(key, LayerCache())
 
 
 def check_combination(configs: Sequence[ParserConfig]) -> None:

@@ -22,8 +22,10 @@ from depkit.files.streams import open_output
 from depkit.parsers.base import Parser
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
-from depkit.parsers.model_directory import find_model, load, load_tokenizer, read_ensemble
+from depkit.parsers.loading import load
+from depkit.parsers.model_directory import find_model, read_ensemble
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.text.tokenizer_file import load_tokenizer
 from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 from depkit.serving.job import Job, Totals
 from depkit.serving.plan import Plan

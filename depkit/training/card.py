@@ -2,7 +2,8 @@
 
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import describe_inputs
-from depkit.parsers.model_directory import CARD, TOKENIZER, read_tokenizer_notes, write_text
+from depkit.parsers.model_directory import CARD, TOKENIZER, write_text
+from depkit.parsers.text.tokenizer_file import read_tokenizer_notes
 from depkit.training.checkpoint import State
 from depkit.training.origin import TORCHRUN
 from depkit.training.plan import Plan

@@ -12,11 +12,12 @@ from torch import Tensor, nn
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
+from depkit.parsers.engine.weights import write_weights
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.inputs.dataset import Examples, layout, split_context
 from depkit.parsers.inputs.part import Rows
-from depkit.parsers.model_directory import write_config, write_weights
+from depkit.parsers.model_directory import write_config
 from depkit.training.checkpoint import State, save_finished, save_state
 from depkit.training.distributed import (
     batches_per_update,

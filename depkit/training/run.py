@@ -25,6 +25,7 @@ from depkit.parsers.config import ParserConfig
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import check_inputs
+from depkit.parsers.loading import load
 from depkit.parsers.model_directory import (
     CARD,
     CONFIG,
@@ -35,12 +36,10 @@ from depkit.parsers.model_directory import (
     WEIGHTS,
     bundled_models,
     find_model,
-    load,
-    read_tokenizer_notes,
     write_calibration,
-    write_tokenizer,
 )
 from depkit.parsers.settings import ConfigError, to_toml
+from depkit.parsers.text.tokenizer_file import read_tokenizer_notes, write_tokenizer
 from depkit.training import loop, tokenizer
 from depkit.training.card import write_card
 from depkit.training.checkpoint import State

@@ -16,7 +16,7 @@ from depkit.files.digest import digest, digest_files, digest_forms
 from depkit.parsers.base import Parser
 from depkit.parsers.columns.lemma_dictionary import extract_readings
 from depkit.parsers.config import Context
-from depkit.parsers.engine.device import autocast, resolve_precision
+from depkit.parsers.engine.precision import autocast, resolve_precision
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.inputs.batching import Batch, length_batches, rounded_length
 from depkit.parsers.inputs.context import make_piece_batcher

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from depkit.files.digest import digest
 from depkit.parsers.base import Parser
-from depkit.parsers.engine.device import autocast, is_out_of_memory, resolve_precision
+from depkit.parsers.engine.device import is_out_of_memory
+from depkit.parsers.engine.precision import autocast, resolve_precision
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family

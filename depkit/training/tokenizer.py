@@ -17,7 +17,6 @@ from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import Table
-from depkit.parsers.model_directory import read_tokenizer_notes, write_tokenizer
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import (
@@ -34,6 +33,7 @@ from depkit.parsers.text.tokenizer import (
     encode_text,
     pad,
 )  # fmt: skip
+from depkit.parsers.text.tokenizer_file import read_tokenizer_notes, write_tokenizer
 from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.plan import Plan

@@ -25,15 +25,16 @@ from torch._dynamo.utils import counters
 from torch.profiler import profile
 
 from depkit.corpus.io import write
-from depkit.parsers.engine.device import autocast, find_device, resolve_precision
+from depkit.parsers.engine.device import find_device
 from depkit.parsers.engine.form_cache import FormCache
+from depkit.parsers.engine.precision import autocast, resolve_precision
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.network import BiaffineNetwork, Scores
 from depkit.parsers.inputs.batching import Batch, length_batches
 from depkit.parsers.inputs.parts import reads_dictionary
-from depkit.parsers.model_directory import load
+from depkit.parsers.loading import load
 from depkit.serving.files import annotate_files
 from depkit.serving.job import Job
 from depkit.training import loop

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-from depkit.nn.quantized import can_quantize, quantize
+from depkit.parsers.engine.quantisation import can_quantize, quantize
 from tests.bench.measure import Bench, Measure, Row, run_alternately, timed
 
 SIZE = 1024  # of square matrices on a CPU, small enough for its caches

@@ -17,14 +17,16 @@ import torch
 from torch import Tensor
 
 from depkit.parsers.base import CPU_TOKENS, GPU_TOKENS, Parser
-from depkit.parsers.engine.device import autocast, best_indices, best_precision
+from depkit.parsers.engine.device import best_indices
 from depkit.parsers.engine.form_cache import FormCache
+from depkit.parsers.engine.precision import autocast, best_precision
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batching import Batch, length_batches
 from depkit.parsers.inputs.dataset import Dataset, encode
-from depkit.parsers.model_directory import find_model, load, read_config
+from depkit.parsers.loading import load
+from depkit.parsers.model_directory import find_model, read_config
 from depkit.parsers.text.tokenizer import Tokenizer
 from depkit.training.recipe import Training
 from depkit.training.tokenizer import make_passages

@@ -6,7 +6,7 @@ import pytest
 
 from depkit.cli.main import run
 from depkit.corpus.io import read, write
-from depkit.parsers.model_directory import load
+from depkit.parsers.loading import load
 from depkit.score.evaluators import evaluate
 from tests.cli.commands import ON_CPU, Command, assert_fails, set_options
 from tests.conftest import TINY

@@ -15,7 +15,7 @@ from depkit.nn.settings import BiLSTM
 from depkit.parsers.columns.config import TagScorer
 from depkit.parsers.config import Context, Inputs
 from depkit.parsers.graph.config import BiaffineConfig, Scorer
-from depkit.parsers.model_directory import load
+from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.tagger.parser import TaggerParser

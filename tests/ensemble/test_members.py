@@ -28,13 +28,13 @@ from depkit.parsers.graph.config import Calibration
 from depkit.parsers.graph.family import Biaffine
 from depkit.parsers.inputs import context_vectors as inputs
 from depkit.parsers.inputs.tables import UNKNOWN
+from depkit.parsers.loading import load
 from depkit.parsers.model_directory import (
     CARD,
     ENSEMBLE,
     TOKENIZER,
     WEIGHTS,
     ModelError,
-    load,
     read_ensemble,
     read_vocabulary,
 )

@@ -133,10 +133,10 @@ def _model(name: str) -> Callable[[Path], list[bytes]]:
 
         from depkit.parsers.engine.torch_engine import TorchEngine
         from depkit.parsers.inputs.tables import SPECIAL, Table
-        from depkit.parsers.model_directory import write_tokenizer
         from depkit.parsers.text.multiword import MultiwordTable
         from depkit.parsers.text.network import TokenizerNetwork
         from depkit.parsers.text.tokenizer import SPACE, Tokenizer
+        from depkit.parsers.text.tokenizer_file import write_tokenizer
         from tests.parsers.small_parsers import make_parser, save_parser
 
         save_parser(make_parser(list(read(TINY))), directory)
@@ -151,7 +151,7 @@ def _model(name: str) -> Callable[[Path], list[bytes]]:
 
 
 def _load_model(path: Path) -> None:
-    from depkit.parsers.model_directory import load
+    from depkit.parsers.loading import load
 
     list(load(path.parent, "cpu", "float32", 1).parse(_sentences(1, 3)))
 

@@ -8,9 +8,10 @@ import torch
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine.torch_engine import TorchEngine
+from depkit.parsers.engine.weights import write_weights
 from depkit.parsers.families import get_family, make_parser_config
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder, Scorer
-from depkit.parsers.model_directory import write_description, write_weights
+from depkit.parsers.model_directory import write_description
 from tests.parsers.batches import cpu_batch
 
 CPU = torch.device("cpu")

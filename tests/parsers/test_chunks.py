@@ -10,6 +10,7 @@ import torch
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers import chunks
 from depkit.parsers.chunks import map_batches
+from depkit.parsers.engine.torch_engine import TorchEngine
 
 SENTENCES = [new_sentence([f"w{i}"] * (1 + i * 7 % 11)) for i in range(300)]
 EXPECTED = [(f"w{i}",) for i in range(300)]
@@ -39,7 +40,11 @@ def first_forms(batch, sentences):
 
 
 def run(sentences=SENTENCES, context=None, compute=first_forms, workers=1):
-    return map_batches(sentences, context, PreparedChunk, compute, 40, workers)
+    engine = TorchEngine(None, torch.device("cpu"))
+    return map_batches(
+        sentences, PreparedChunk, compute, engine,
+        batch_tokens=40, workers=workers, context=context,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

@@ -7,7 +7,7 @@ import pytest
 import depkit
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.encoders import ENCODERS
-from depkit.parsers.model_directory import load
+from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError, setting_names
 from depkit.training.recipe import make_recipe, recipe_settings
 from tests.nn.toy_encoder import NeighboursSettings

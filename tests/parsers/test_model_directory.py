@@ -22,6 +22,7 @@ from depkit.parsers.families import FAMILIES, make_parser_config
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder, Scorer
 from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.transformer import load_transformer, save_description
+from depkit.parsers.loading import load, load_model_transformer
 from depkit.parsers.model_directory import (
     CONFIG,
     ENSEMBLE,
@@ -30,16 +31,14 @@ from depkit.parsers.model_directory import (
     VOCABULARY,
     WEIGHTS,
     ModelError,
-    load,
-    load_model_transformer,
     read_config,
-    write_tokenizer,
 )
 from depkit.parsers.settings import ConfigError, parse_toml, to_toml
 from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer
+from depkit.parsers.text.tokenizer_file import write_tokenizer
 from tests.parsers.depth_family import DepthFamily
 from tests.parsers.inputs.small_transformers import save_bert
 from tests.parsers.small_parsers import build_parser, make_parser, save_parser, texts

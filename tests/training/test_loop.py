@@ -19,9 +19,9 @@ import depkit
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble.jackknife import accuracies
-from depkit.nn.quantized import can_quantize
 from depkit.parsers.columns.config import TagScorer
 from depkit.parsers.config import Inputs
+from depkit.parsers.engine.quantisation import can_quantize
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.graph.network import BiaffineNetwork
@@ -576,7 +576,7 @@ def test_a_model_in_int8_parses_but_cannot_be_trained(kind, tiny, tmp_path):
 @pytest.mark.skipif(not can_quantize(), reason="this torch has no int8 kernels for this processor")
 def test_attention_to_positions_alone_is_not_quantized(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "depkit.parsers.model_directory.best_precision", lambda device: torch.float32
+        "depkit.parsers.engine.quantisation.best_precision", lambda device: torch.float32
     )
     encoder = replace(ENCODERS["selfatt"], **ALL_POSITIONS, position_attention=True)
     parser = train_first_model(tiny, tmp_path, "auto", encoder=encoder, epochs=1)

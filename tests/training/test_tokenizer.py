@@ -11,13 +11,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save
 
 from depkit.corpus.text import read_text
-from depkit.parsers.model_directory import (
-    TOKENIZER,
-    ModelError,
-    read_tokenizer,
-    read_tokenizer_notes,
-    write_tokenizer,
-)
+from depkit.parsers.model_directory import TOKENIZER, ModelError
+from depkit.parsers.text.tokenizer_file import read_tokenizer, read_tokenizer_notes, write_tokenizer
 from depkit.training import tokenizer as module
 from depkit.training.origin import ResumeError
 from depkit.training.plan import Plan

@@ -11,12 +11,14 @@ from torch.nn import functional
 from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import MLP
 from depkit.nn.means import align_values, log_mean
+from depkit.nn.soft_targets import SoftColumn, soft_cross_entropy
 from depkit.parsers.columns.config import TagScorer
 from depkit.parsers.columns.lemmas import ABSENT, CANDIDATES
-from depkit.parsers.columns.soft_targets import SoftColumn, soft_column, soft_cross_entropy
+from depkit.parsers.columns.soft_targets import WEIGHT
 from depkit.parsers.engine.device import PendingCopies, best_indices, fetch, send
 from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.context_vectors import share_transformers
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
@@ -90,13 +92,15 @@ class MeanNetwork:
 
     def __init__(self, members: Sequence["Parser"], mean: Mean, vocabulary: Vocabulary) -> None:
         self.engines: list[Any] = [member.engine for member in members]
+        networks = [member.network for member in members if not member.members]
+        share_transformers([network.inputs.part("context") for network in networks])
         self.mean: Mean = mean
         self.sizes = {name: len(table) for name, table in vocabulary.columns.items()}
         self.indices = [
             {
                 name: send(
                     torch.tensor([vocabulary.columns[name].indices[x] for x in table.symbols]),
-                    member.engine.device,
+                    member.device,
                 )
                 for name, table in member.vocabulary.columns.items()
             }
@@ -160,6 +164,16 @@ def tag_losses(logits: dict[str, Tensor], batch: Batch) -> list[Tensor]:
         cross_entropy(scores, batch[f"target.{name}"], soft_column(batch, name))
         for name, scores in logits.items()
     ]
+
+
+def soft_column(batch: Batch, name: str) -> SoftColumn | None:
+    """Unpack and renormalise the distributions of a column; None if the batch has none."""
+    if f"soft.{name}.values" not in batch:
+        return None
+    probabilities = batch[f"soft.{name}.probabilities"]
+    total = probabilities.sum(-1, keepdim=True).clamp(min=1)
+    indices = batch[f"soft.{name}.values"].long()
+    return SoftColumn(indices, probabilities / total, batch[WEIGHT])
 
 
 def cross_entropy(scores: Tensor, target: Tensor, soft: SoftColumn | None = None) -> Tensor:

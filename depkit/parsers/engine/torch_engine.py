@@ -1,18 +1,25 @@
 """The engine that runs a network with torch, on a CPU or a GPU."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from depkit.parsers.engine.device import autocast
+from depkit.parsers.engine.device import is_out_of_memory
+from depkit.parsers.engine.engine import Engine
+from depkit.parsers.engine.form_cache import FormCache
+from depkit.parsers.engine.precision import autocast
+from depkit.parsers.engine.transfer import send_batch
+
+if TYPE_CHECKING:
+    from depkit.parsers.inputs.dataset import Dataset
 
 
 @dataclass(frozen=True)
-class TorchEngine:
-    """A network on a device. Its scores of a batch stay there until arrays are fetched."""
+class TorchEngine(Engine):
+    """A network on a device of torch."""
 
     network: Any  # a ParserNetwork of the family, or the MeanNetwork of an ensemble
     device: torch.device
@@ -20,11 +27,46 @@ class TorchEngine:
     # load the model again.
     precision: torch.dtype = torch.float32
 
+    @property
+    def kind(self) -> str:
+        return self.device.type
+
+    @property
+    def one_batch_at_a_time(self) -> bool:
+        # A transformer uses all threads, and some versions of transformers are not thread-safe.
+        return self.network.transformer is not None
+
+    def with_network(self, network: Any) -> "TorchEngine":
+        return replace(self, network=network)
+
     @contextmanager
     def context(self) -> Iterator[None]:
         """Within the block, the network predicts, and multiplies matrices in its precision."""
         with torch.inference_mode(), autocast(self.device, self.precision):
             yield
+
+    def start(self) -> "Callable[[Dataset], Any] | None":
+        self.network.eval()
+        if not self.network.inputs.reads_forms:
+            return None
+        forms = FormCache(self.network.inputs)
+
+        def vectors(data: "Dataset") -> torch.Tensor:
+            with self.context():
+                return forms.vectors(data, self.device)
+
+        return vectors
+
+    def send(self, batch: Any) -> Any:
+        return send_batch(batch, self.device)
+
+    def set_threads(self, threads: int) -> int:
+        former = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        return former
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        return is_out_of_memory(error)
 
     def score(self, batch: Any) -> Any:
         """Score a batch; the result is the family's, see `score` of its network."""

@@ -16,9 +16,10 @@ from depkit.parsers.columns.network import (
     MeanNetwork,
     TagClassifiers,
     cross_entropy,
+    soft_column,
     tag_losses,
 )
-from depkit.parsers.columns.soft_targets import LABEL_HEAD, soft_column
+from depkit.parsers.columns.soft_targets import LABEL_HEAD
 from depkit.parsers.engine.device import best_indices, fetch, send
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
 from depkit.parsers.inputs.batching import Batch

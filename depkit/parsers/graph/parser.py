@@ -37,7 +37,7 @@ class GraphParser(Parser):
     def decode(self, scores: Any, num_words: np.ndarray, **options: str) -> np.ndarray:
         """Decode the heads of a batch; options: `algorithm` and `root`, as for `parse`."""
         return decode_heads(
-            scores, num_words, self._choose_decoding(**options), self.device.type == "cuda"
+            scores, num_words, self._choose_decoding(**options), self.engine.kind == "cuda"
         )
 
     def _choose_decoding(self, algorithm: str = "", root: str = "") -> Decoding:

@@ -1,5 +1,6 @@
 """The module of contextual vectors of words."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -83,3 +84,20 @@ class ContextVectors(nn.Module):
         layers = self.layers(batch).float()
         vectors = self.mix(layers) if self.mix is not None else layers[..., 0, :]
         return self.projection(self.dropout(vectors))
+
+
+def share_transformers(modules: Iterable[ContextVectors | None]) -> None:
+    """Let the modules of parsers that read the same frozen transformer share it.
+
+    Modules that read the same layers also share the result of the last batch, so that the
+    transformer computes it once.
+    """
+    transformers: dict[object, Transformer] = {}
+    layer_caches: dict[object, LayerCache] = {}
+    for module in modules:
+        if module is None or module.body is not None or module.transformer is None:
+            continue
+        config = module.config
+        module.transformer = transformers.setdefault(config.digest, module.transformer)
+        key = (config.digest, config.layers, config.top, config.pooling, config.overlap)
+        module.layer_cache = layer_caches.setdefault(key, LayerCache())

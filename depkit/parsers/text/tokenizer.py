@@ -21,7 +21,7 @@ from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.text.multiword import MultiwordTable, Words
 
 if TYPE_CHECKING:
-    from depkit.parsers.engine.torch_engine import TorchEngine
+    from depkit.parsers.engine.engine import Engine
     from depkit.parsers.text.network import TokenizerNetwork
 
 INSIDE, TOKEN, SENTENCE = 0, 1, 2  # labels: nothing, a token or a sentence ends after a character
@@ -42,7 +42,7 @@ class Tokenizer:
     characters: Table
     multiwords: MultiwordTable
     spaces: bool  # whether a token can contain white space, as in Vietnamese
-    engine: "TorchEngine"
+    engine: "Engine"
     patterns: tuple[str, ...] = ()  # names of the `corpus.patterns` whose tokens are not cut
 
     @property

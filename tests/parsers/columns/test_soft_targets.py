@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 import torch
 
+from depkit.ensemble.teacher import pack
+from depkit.nn.soft_targets import SoftColumn, soft_cross_entropy
+from depkit.parsers.columns.network import soft_column
 from depkit.parsers.columns.soft_targets import (
     LABEL_HEAD,
     MAX_INTEGER,
     MAX_VALUES,
     WEIGHT,
-    SoftColumn,
     column_slices,
-    pack,
     soft_arrays,
-    soft_column,
-    soft_cross_entropy,
 )
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.families import get_family

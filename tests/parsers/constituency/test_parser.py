@@ -14,7 +14,7 @@ from depkit.parsers.constituency.config import ConstituencyConfig
 from depkit.parsers.constituency.decoding import find_best_labels
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
-from depkit.parsers.model_directory import load
+from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError, from_dict
 from tests.conftest import TREES
 from tests.parsers.batches import cpu_batch

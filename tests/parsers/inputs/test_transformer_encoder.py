@@ -17,7 +17,8 @@ from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig, Scorer
 from depkit.parsers.inputs.transformer import TransformerError, load_transformer
 from depkit.parsers.inputs.transformer_encoder import GRAPH, TransformerEncoder
-from depkit.parsers.model_directory import WEIGHTS, load
+from depkit.parsers.loading import load
+from depkit.parsers.model_directory import WEIGHTS
 from depkit.parsers.settings import ConfigError
 from depkit.score.evaluators import evaluate
 from depkit.training.data import Data

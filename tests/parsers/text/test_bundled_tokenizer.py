@@ -5,7 +5,7 @@ from itertools import chain
 import pytest
 import torch
 
-from depkit.parsers.model_directory import load_tokenizer
+from depkit.parsers.text.tokenizer_file import load_tokenizer
 
 NAMES = """
 Anna Hanna Joanna Vienna Rihanna Ivanna Susanna Johanna Rosanna Brianna Deanna Leanna Adrianna

@@ -10,7 +10,7 @@ import torch
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.transformer import load_transformer
-from depkit.parsers.model_directory import load
+from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError, from_dict
 from depkit.parsers.transition.config import TransitionConfig
 from depkit.parsers.transition.decoding import decode_by_arc, decode_by_transition

@@ -1,0 +1,57 @@
+"""The contract of an engine, which runs a network on batches of arrays."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from depkit.parsers.inputs.dataset import Dataset
+
+
+class Engine(ABC):
+    """A network on a device.
+
+    Batches come from the host as numpy arrays. What the methods of the network return, such as the
+    scores of a batch, stays on the device; its own methods return arrays on the host.
+    """
+
+    network: Any  # with the methods that the parsers of its family call
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The kind of device: "cpu", "cuda" or "mps"."""
+
+    @property
+    def one_batch_at_a_time(self) -> bool:
+        """Whether the network cannot compute several batches at the same time."""
+        return False
+
+    @abstractmethod
+    def with_network(self, network: Any) -> "Engine":
+        """Return an engine that runs another network on the same device."""
+
+    @abstractmethod
+    def context(self) -> AbstractContextManager[None]:
+        """Within the block, the network can be run for prediction."""
+
+    @abstractmethod
+    def start(self) -> "Callable[[Dataset], Any] | None":
+        """Prepare the network for prediction with its present weights.
+
+        Returns a function that computes the vectors of the distinct forms of a dataset, which stay
+        on the device; None if the network reads no forms.
+        """
+
+    @abstractmethod
+    def send(self, batch: Any) -> Any:
+        """Copy a batch, or a list of one batch for each member of an ensemble, to the device."""
+
+    @abstractmethod
+    def set_threads(self, threads: int) -> int:
+        """Set the number of threads of the calling thread's operations; return the former one."""
+
+    @abstractmethod
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Return whether an error means that the host or the device ran out of memory."""

@@ -1,0 +1,95 @@
+"""Files of weights: reading a network from one, and writing it. Nothing is pickled."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save
+from torch import nn
+
+from depkit.files.atomic import atomic
+from depkit.nn.initial import skip_initialisation
+from depkit.nn.limit import find_difference, find_not_finite, limit_size
+from depkit.parsers.model_directory import WEIGHTS, ModelError
+
+# The beginnings of names of weights in older models, and what they are now
+RENAMED = {"inputs.char_projection.": "inputs.char.projection."}
+
+N = TypeVar("N", bound=nn.Module)
+Shapes = Mapping[str, Sequence[int]]
+
+
+def read_shapes(path: Path) -> Shapes:
+    """Read the shapes of the tensors in a file of weights, by name; only its header is read.
+
+    Raises ModelError if the file is missing or damaged.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {_rename(name): file.get_slice(name).get_shape() for name in file.keys()}
+    except SafetensorError as error:
+        raise ModelError(f"{path} is damaged: {error}") from None
+
+
+def _rename(weight: str) -> str:
+    """Return the present name of a weight in a file."""
+    for old, new in RENAMED.items():
+        weight = new + weight.removeprefix(old) if weight.startswith(old) else weight
+    return weight
+
+
+def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
+    """Make a network with the weights in a file.
+
+    Sizes in a file from elsewhere can be anything. While the network is made, it can therefore not
+    become far larger than the weights, and weights are read only if they have the same shapes.
+
+    Args:
+        path: The file of weights.
+        shapes: The shapes of its tensors.
+        make: A function that makes the network with any weights.
+
+    Raises:
+        ModelError: The network cannot be made, or the weights do not match it or are not finite.
+    """
+    problem = f"{path} does not have the weights of this model"
+    try:
+        with skip_initialisation(), limit_size(shapes):
+            network = make()
+    except Exception as error:  # torch has no common class for errors about impossible sizes
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{problem}: {reason}") from error
+    expected = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
+    if difference := find_difference(expected, shapes):
+        raise ModelError(f"{problem}: {difference}")
+    try:
+        weights = load_file(path)
+        network.load_state_dict({_rename(name): weight for name, weight in weights.items()})
+    except (SafetensorError, RuntimeError) as error:
+        raise ModelError(f"{path} is damaged: {str(error).splitlines()[-1].strip()}") from None
+    if problem := find_not_finite(network.state_dict()):
+        raise ModelError(f"{path} is damaged: {problem}")
+    return network
+
+
+def write_weights(directory: Path, network: nn.Module, storage: str = "float32") -> None:
+    """Write model.safetensors atomically.
+
+    storage: the type of the numbers: "float32", or "float16" for a file of half the size.
+    """
+    save_network(directory / WEIGHTS, network, {}, getattr(torch, storage))
+
+
+def save_network(
+    path: Path, network: nn.Module, metadata: dict[str, str], dtype: torch.dtype = torch.float32
+) -> None:
+    """Write the weights of a network atomically, with text besides them."""
+    tensors = network.state_dict().items()
+    weights = {name: tensor.to(dtype).contiguous() for name, tensor in tensors}
+    with atomic(path) as temporary:
+        # safetensors.torch.save_file would write a file that only its owner can read.
+        temporary.write_bytes(save(weights, metadata))

@@ -1,0 +1,142 @@
+"""The file of a tokenizer: its weights, and its tables as JSON besides them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from depkit.corpus.io import PathLike
+from depkit.corpus.patterns import PATTERNS
+from depkit.parsers.engine.torch_engine import TorchEngine
+from depkit.parsers.engine.weights import make_network, read_shapes, save_network
+from depkit.parsers.inputs.tables import Table, check_symbols
+from depkit.parsers.model_directory import (
+    FORMAT_VERSION,
+    TOKENIZER,
+    ModelError,
+    find_model,
+    parse_json,
+)
+from depkit.parsers.text.multiword import MAX_CHARACTERS, MAX_WORDS, MultiwordTable, is_short
+from depkit.parsers.text.network import TokenizerNetwork
+from depkit.parsers.text.tokenizer import SPACE, Tokenizer
+
+
+def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
+    """Write tokenizer.safetensors atomically.
+
+    notes: any data that JSON can represent, such as dev scores; see `read_tokenizer_notes`.
+    """
+    network = tokenizer.network
+    description = {
+        "format_version": FORMAT_VERSION,
+        "characters": tokenizer.characters.symbols,
+        "spaces": tokenizer.spaces,
+        "patterns": tokenizer.patterns,
+        "embedding": network.embedding.embedding_dim,
+        "size": network.ends.in_features // 2,
+        "whole": tokenizer.multiwords.tokens,
+        "endings": tokenizer.multiwords.endings,
+        "before": _sorted(tokenizer.multiwords.before),
+        "after": _sorted(tokenizer.multiwords.after),
+        "always": _sorted(tokenizer.multiwords.always),
+        "notes": notes,
+    }
+    text = json.dumps(description, ensure_ascii=False)
+    save_network(directory / TOKENIZER, network, {"tokenizer": text}, torch.float16)
+
+
+def read_tokenizer(
+    directory: Path, device: torch.device, precision: torch.dtype = torch.float32
+) -> Tokenizer | None:
+    """Read the tokenizer of a model; None if it has none. Raises ModelError if it is damaged."""
+    path = directory / TOKENIZER
+    if not path.is_file():
+        return None
+    try:
+        description = _read_tokenizer_description(path)
+        if description["format_version"] != FORMAT_VERSION:
+            raise ModelError(
+                f"{path}: its format_version is not {FORMAT_VERSION}; use the version of depkit"
+                " that wrote the file"
+            )
+        characters = Table(description["characters"])
+        check_symbols(characters.symbols)
+        sizes = len(characters), description["embedding"], description["size"]
+        network = make_network(path, read_shapes(path), lambda: TokenizerNetwork(*sizes))
+        table = MultiwordTable(
+            _read_multiwords(description["whole"]),
+            _read_multiwords(description["endings"]),
+            before=_read_words(description.get("before")),
+            after=_read_words(description.get("after")),
+            always=_read_words(description.get("always", [])) or frozenset(),
+        )
+        if SPACE not in characters.indices:
+            raise ValueError("it has no characters")
+        spaces = bool(description["spaces"])
+        patterns = tuple(description.get("patterns", ()))
+        if not set(patterns) <= PATTERNS.keys():
+            raise ValueError("it has an unknown pattern")
+    except ModelError:
+        raise
+    except (
+        SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError
+    ) as error:  # fmt: skip
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{path} is damaged: {reason}") from None
+    engine = TorchEngine(network.to(device).eval(), device, precision)
+    return Tokenizer(characters, table, spaces, engine, patterns)
+
+
+def load_tokenizer(model: PathLike, device: torch.device) -> Tokenizer:
+    """Load the tokenizer of a model directory, or of a bundled model by name.
+
+    Raises ModelError if there is no such model, or if it has no tokenizer or a damaged one.
+    """
+    tokenizer = read_tokenizer(find_model(model), device)
+    if tokenizer is None:
+        raise ModelError(
+            f"{model} has no tokenizer, because its treebank had no text; name another model"
+        )
+    return tokenizer
+
+
+def _read_multiwords(table: Any) -> dict[str, tuple[str, ...]]:
+    """Check and return a table of a tokenizer. Raises ValueError, TypeError or AttributeError."""
+    for words in table.values():
+        check_symbols(words, in_columns=True)
+        if not words:
+            raise ValueError("a multiword token has no words")
+        if not is_short(tuple(words)):
+            raise ValueError(
+                f"a multiword token has more than {MAX_WORDS} words or {MAX_CHARACTERS:,}"
+                " characters"
+            )
+    return {token: tuple(words) for token, words in table.items()}
+
+
+def _sorted(words: frozenset[str] | None) -> list[str] | None:
+    return None if words is None else sorted(words)
+
+
+def _read_words(words: Any) -> frozenset[str] | None:
+    """Check and return words of a tokenizer; None if it was written without them."""
+    if words is None:
+        return None
+    check_symbols(words, in_columns=True)
+    return frozenset(words)
+
+
+def read_tokenizer_notes(directory: Path) -> dict:
+    """Read the notes that `write_tokenizer` wrote; {} if no tokenizer can be read."""
+    try:
+        return dict(_read_tokenizer_description(directory / TOKENIZER)["notes"])
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RecursionError):
+        return {}
+
+
+def _read_tokenizer_description(path: Path) -> dict:
+    with safe_open(path, framework="pt") as file:
+        return dict(parse_json(file.metadata()["tokenizer"]))
