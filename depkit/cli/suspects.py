@@ -41,8 +41,6 @@ def suspects_command(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="Compare the treebank with these parses of its sentences, by a parser that was not"
-            " trained on them. The option can be given several times.",
             rich_help_panel=MODEL,
         ),
     ] = None,
@@ -50,9 +48,6 @@ def suspects_command(
         str,
         typer.Option(
             metavar="MODEL",
-            help="Compare each sentence with the parse by the member of this ensemble that was not"
-            " trained on it. The ensemble must have been trained on the treebank. The environment"
-            " variable DEPKIT_MODEL has no effect here.",
             rich_help_panel=MODEL,
         ),
     ] = "",
@@ -71,8 +66,6 @@ def suspects_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write to this file; - is stdout. If the name ends in .html, write an HTML page"
-            " that draws the sentences of the suspects.",
             rich_help_panel=OUTPUT,
         ),
     ] = "-",
@@ -80,7 +73,6 @@ def suspects_command(
         bool,
         typer.Option(
             "--json",
-            help="Write one JSON object with all suspects instead of a table.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -92,43 +84,7 @@ def suspects_command(
         bool, options.verbose_flag("Print on stderr how many suspects of each kind there are.")
     ] = False,
 ) -> None:
-    """List annotations of a treebank that are probably wrong, the most suspicious first.
-
-    The output is a table with tab-separated values. It can be opened in a spreadsheet; a text that
-    begins with = + - or @ gets an apostrophe before it. Each row has an annotation of a word in
-    the treebank (gold) and the one that is proposed (alternative). The kind is head, deprel (only
-    the relation is suspect), upos, xpos or feats. A head is written as number:relation.
-
-    With -o FILE.html, the output is a single HTML page, which a browser shows without network
-    access. The page draws the sentence of each suspect; suspects can be searched by kind, source,
-    relation or tag, and by the words of the sentence.
-
-    There are two sources of suspects, parser and variation. The source parser needs --parses or
-    --model: a parser that has not seen the sentence disagrees with the treebank. Several parses are
-    averaged. The probability of a head is the ArcProb of depkit parse --prob, that of a
-    relation is the LabelProb. Relations are compared only where the head is the same. The
-    probability of a tag, and of heads and relations if the parses have no probabilities, is how
-    often the parse and the treebank agree on words to which the parse gives the same tag or
-    relation.
-
-    The source variation needs no parser: the same words are annotated differently elsewhere in the
-    treebank (variation n-grams of Dickinson and Meurers). They are a single word, for tags, or a
-    head and its dependent with all words between them. At least one word on each side must also be
-    the same. The less frequent annotation is suspect. The probability of an annotation is its share
-    of all occurrences, multiplied by 0.75, 0.94, 0.98 or 0.996 if one, two, three or four words on
-    each side are the same.
-
-    The table is sorted by the score, which is the probability of the alternative minus that of the
-    treebank's own annotation (gold_probability). If both sources propose the same, the source is
-    both, and the probability is 1 - (1 - p)(1 - q). A suspect is not always an error: read the
-    sentence before you change it.
-
-    Example: depkit suspects train.conllu --model en.ensemble -o suspects.tsv
-
-    Example: depkit parse dev.conllu --tags predict --prob -o parsed.conllu
-
-    Example: depkit suspects dev.conllu --parses parsed.conllu --limit 500 -o suspects.html
-    """
+    """List annotations of a treebank that are probably wrong, the most suspicious first."""
     as_page = output.lower().endswith((".html", ".htm"))
     if as_page and as_json:
         message = "it cannot be used with an HTML page; leave it out, or name another file"

@@ -1,4 +1,4 @@
-"""Recognition of the format of a file by its first sentence."""
+"""Recognition of the format of a file by its first lines."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,32 @@ _NUMBER = re.compile("_|[0-9]+")
 _UNIVERSAL_FEATURE = re.compile(r"[A-Z][A-Za-z0-9]*(\[[a-z0-9]+\])?=[A-Z0-9]")
 _GLOBAL_COLUMNS = re.compile(r"#\s*global\.columns\s*=(.*)")
 
+# Two brackets open before there is any text. Text can begin with a single one: "(Reuters) ...".
+_TREE = re.compile(r"\ufeff?\s*+\(\s*+[^\s()]*+\s*+(\(|$)")
+# Text can also begin with two: "((a) and (b)) are both true.". In a tree, the first word has a tag,
+# and no word stands by itself after a closing bracket.
+_FIRST_WORD = re.compile(r"\ufeff?\s*+(?:\(\s*+[^\s()]*+\s*+)++(?:[^\s()]++\s*+[^\s()]*+\s*+\)|$)")
+_TEXT_AFTER_BRACKET = re.compile(r"\)\s*+[^\s()]")
+_FIRST_ROW = re.compile(r"(0\.1|1(-[0-9]+)?)(\t|( +\S+){7})")
+
 Rows = Sequence[Sequence[str]]
+
+
+def begins_with_bracket(text: str) -> bool:
+    """Return whether the opening of a file of trees or tables is that of bracketed trees."""
+    return text.lstrip("\ufeff \t\r\n\f\v").startswith("(")
+
+
+def begins_with_tree(text: str) -> bool:
+    """Return whether the opening of a file that may be text is that of trees, even with errors."""
+    is_text = not _FIRST_WORD.match(text) and _TEXT_AFTER_BRACKET.search(text)
+    return bool(_TREE.match(text)) and not is_text
+
+
+def begins_with_row(lines: Iterable[str]) -> bool:
+    """Return whether the first line looks like a row of a CoNLL file, perhaps with errors."""
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    return bool(_FIRST_ROW.match(first))
 
 
 def sniff_format(lines: Iterable[str]) -> Format | None:

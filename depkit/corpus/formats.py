@@ -77,7 +77,7 @@ PTB = Format("ptb", ())
 PARQUET = Format("parquet", ())
 NON_TABULAR = {format.name: format for format in (PTB, PARQUET)}
 
-_SUFFIXES = {
+SUFFIXES = {
     ".conllu": CONLLU,
     ".conllup": CONLLUP,
     ".cupt": CONLLUP,
@@ -85,8 +85,9 @@ _SUFFIXES = {
     ".conll09": CONLL09,
     ".conll2009": CONLL09,
     ".parquet": PARQUET,
+    ".mrg": PTB,
+    ".ptb": PTB,
 }
-_PTB_SUFFIXES = (".mrg", ".ptb")
 
 
 def get_format(name: str) -> Format:
@@ -99,13 +100,4 @@ def get_format(name: str) -> Format:
 def format_from_filename(path: str) -> Format | None:
     """Return the format for a file's suffix (before .gz or .xz); None if the suffix is unknown."""
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
-    return next((format for suffix, format in _SUFFIXES.items() if name.endswith(suffix)), None)
-
-
-def is_bracketed(path: str, opening: str = "") -> bool:
-    """Return whether a file contains bracketed trees, by its suffix (before .gz or .xz) or opening.
-
-    opening: the first line of the file with more than white space.
-    """
-    name = path.lower().removesuffix(".gz").removesuffix(".xz")
-    return name.endswith(_PTB_SUFFIXES) or opening.lstrip("\ufeff \t\r\n\f\v").startswith("(")
+    return next((format for suffix, format in SUFFIXES.items() if name.endswith(suffix)), None)

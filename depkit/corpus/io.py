@@ -12,6 +12,7 @@ from itertools import chain
 from typing import BinaryIO, TextIO
 
 from depkit.corpus.brackets import BLANKS, read_clean_trees, read_groups, read_sentences
+from depkit.corpus.detection import begins_with_bracket
 from depkit.corpus.formats import (
     NON_TABULAR,
     PARQUET,
@@ -19,7 +20,6 @@ from depkit.corpus.formats import (
     Format,
     format_from_filename,
     get_format,
-    is_bracketed,
 )
 from depkit.corpus.parquet import is_parquet, read_parquet, write_parquet
 from depkit.corpus.reader import read_lines
@@ -61,7 +61,9 @@ def read(
     given_format = NON_TABULAR.get(format or "") or (get_format(format) if format else None)
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
-        chosen = given_format or format_from_filename(path)
+        named = format_from_filename(path)
+        # Reading that is not strict must keep every line, which is impossible with brackets.
+        chosen = given_format or (named if strict or named is not PTB else None)
         with open_bytes(path) as binary:
             yield from read_stream(binary, chosen, encoding, path, strict)
     else:
@@ -77,10 +79,9 @@ def _read_lines(
     character: int = 0,
 ) -> Iterator[Sentence]:
     """Read the sentences of lines; the arguments are those of `read_stream`."""
-    # Reading that is not strict must keep every line, which is impossible with brackets.
     if not format and strict:
         opening, lines = _peek(lines)
-        format = PTB if is_bracketed(file, opening) else None
+        format = PTB if begins_with_bracket(opening) else None
     if format is PTB:
         yield from read_sentences(lines, file, strict)
     else:
@@ -104,15 +105,15 @@ def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
     None for standard input and pipes, which could not be read again. Raises OSError and, as `read`,
     FormatError and ValueError.
     """
-    if is_bracketed(path) or format_from_filename(path):
-        return is_bracketed(path)
+    if format := format_from_filename(path):
+        return format is PTB
     if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
         return None
     with open_bytes(path) as binary:
         if is_parquet(binary):
             return False
     with _open_source(path, encoding) as (lines, _):
-        return is_bracketed(path, _peek(lines)[0])
+        return begins_with_bracket(_peek(lines)[0])
 
 
 def bracketed_paths(sources: Sequence[object], encoding: str = "utf-8") -> list[str]:

@@ -7,7 +7,7 @@ characters count as white space.
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from depkit.corpus.emoji import EMOJI
@@ -96,6 +96,7 @@ def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> It
 def read_text(
     chunks: Iterable[str],
     segment: Segmenter,
+    *,
     by_line: bool = False,
     name: str = "",
     counter: ParagraphCounter | None = None,
@@ -126,83 +127,112 @@ def read_text(
     Raises:
         FormatError: A line, or the white space between two words, is too long, see `limits`.
     """
-    counter = counter or ParagraphCounter()
-    comments = [] if character else [f"# newdoc id = {name}\n" if name else "# newdoc\n"]
-    space_before = rest = ""
-    problem: Exception | None = None
-    offset = character  # of the beginning of `rest`
-    block, number = offset // TEXT_BLOCK, 0  # of the last paragraph, and of its last sentence
-    in_paragraph = False  # whether the last paragraph was cut
-    # Paragraphs to be split into sentences: text, white space after it, block, whether it continues
-    pending: list[tuple[str, str | None, int, bool]] = []
+    newdoc = f"# newdoc id = {name}\n" if name else "# newdoc\n"
+    reader = _TextReader(
+        segment, by_line, counter or ParagraphCounter(), file, character, by_block, keep_spaces,
+        comments=[] if character else [newdoc],
+    )  # fmt: skip
+    parts = (
+        chunk[start : start + MAX_PARAGRAPH_LENGTH]
+        for chunk in reader.end_at_problem(chunks)
+        for start in range(0, len(chunk), MAX_PARAGRAPH_LENGTH)
+    )
+    for chunk in chain(parts, [""]):
+        yield from reader.read_chunk(chunk)
 
-    def end_at_problem() -> Iterator[str]:
-        nonlocal problem
+
+@dataclass
+class _TextReader:
+    """What `read_text` has read; the first fields are its arguments."""
+
+    segment: Segmenter
+    by_line: bool
+    counter: ParagraphCounter
+    file: str
+    character: int
+    by_block: bool
+    keep_spaces: bool
+    comments: list[str]  # of the next sentence
+    rest: str = ""  # text that is not yet part of a paragraph
+    space_before: str = ""  # white space before the next sentence
+    problem: Exception | None = None  # the error that the chunks have ended with
+    number: int = 0  # of the last sentence in its paragraph
+    in_paragraph: bool = False  # whether the last paragraph was cut
+    # Paragraphs to be split into sentences: text, white space after it, block, whether it continues
+    pending: list[tuple[str, str | None, int, bool]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.limit = max_sentence()
+        self.offset = self.character  # of the beginning of `rest`
+        self.block = self.offset // TEXT_BLOCK  # of the last paragraph
+
+    def end_at_problem(self, chunks: Iterable[str]) -> Iterator[str]:
+        """Yield the chunks, and _PROBLEM in place of an error that they raise."""
         try:
             yield from chunks
         except Exception as error:
-            problem = error
+            self.problem = error
             yield _PROBLEM
 
-    def make_sentences() -> Iterator[Sentence]:
-        nonlocal rest, offset, space_before, number, comments
-        segmented = segment([_replace_controls(text) for text, *_ in pending])
-        for (text, gap, text_block, is_rest), sentences in zip(pending, segmented, strict=True):
+    def read_chunk(self, chunk: str) -> Iterator[Sentence]:
+        """Yield the sentences that are complete after a chunk; the last chunk is empty."""
+        self.rest += chunk
+        if len(self.rest) + len(self.space_before) > self.limit:
+            raise too_large(self.file, 0, "line")
+        is_short = self.by_line or len(self.rest) <= MAX_PARAGRAPH_LENGTH
+        if chunk and (("\n" not in chunk and is_short) or not chunk.strip(BLANKS)):
+            return  # No paragraph, and no white space between paragraphs, ends in this chunk.
+        has_more = True
+        while has_more:
+            text = self.rest.lstrip(BLANKS)
+            space = self.rest[: len(self.rest) - len(text)]
+            self.space_before, self.offset = self.space_before + space, self.offset + len(space)
+            texts, gaps, self.rest = _split_paragraphs(text, not chunk, self.by_line)
+            for text, gap in zip(texts, gaps, strict=True):
+                yield from self._add_paragraph(text, gap)
+            has_more = bool(texts)
+            if self.pending and (self.in_paragraph or not self.by_block or not chunk):
+                yield from self._make_sentences()
+
+    def _add_paragraph(self, text: str, gap: str | None) -> Iterator[Sentence]:
+        """Add a paragraph to `pending`; yield the sentences of the block that ends before it."""
+        if not self.in_paragraph and self.offset > len(self.space_before) + self.character:
+            self.block = self.offset // TEXT_BLOCK
+        if self.by_block and self.pending and self.pending[-1][2] != self.block:
+            yield from self._make_sentences()
+        self.pending.append((text, gap, self.block, self.in_paragraph))
+        self.in_paragraph = gap is None
+        self.offset += len(text) + len(gap or "")
+
+    def _make_sentences(self) -> Iterator[Sentence]:
+        """Yield the sentences of the pending paragraphs."""
+        segmented = self.segment([_replace_controls(text) for text, *_ in self.pending])
+        for (text, gap, block, is_rest), sentences in zip(self.pending, segmented, strict=True):
             if gap is None and len(sentences) > 1:
                 # The paragraph was cut within its last sentence, which is read again.
                 cut = sentences.pop()[0][0]
-                rest, offset = text[cut:] + rest, offset - len(text) + cut
+                self.rest, self.offset = text[cut:] + self.rest, self.offset - len(text) + cut
                 text = text[:cut]
             if not is_rest:
-                counter.last, number = counter.last + 1, 0
-                comments += ["# newpar\n"] * (not by_line)
+                self.counter.last, self.number = self.counter.last + 1, 0
+                self.comments += ["# newpar\n"] * (not self.by_line)
             starts = [tokens[0][0] for tokens in sentences[1:]]
             for tokens, end in zip(sentences, [*starts, None], strict=True):
                 sentence_text = text[:end] if end else text + (gap or "")
-                if problem and _PROBLEM in sentence_text:
-                    raise problem
-                number += 1
-                sent_id = f"{counter.last}" if by_line else f"{counter.last}-{number}"
-                comments.append(f"# sent_id = {sent_id}\n")
+                if self.problem and _PROBLEM in sentence_text:
+                    raise self.problem
+                self.number += 1
+                last = self.counter.last
+                sent_id = f"{last}" if self.by_line else f"{last}-{self.number}"
+                self.comments.append(f"# sent_id = {sent_id}\n")
                 sentence = make_sentence(
-                    sentence_text, tokens, comments, space_before, file, keep_spaces
-                )
-                sentence.block = text_block
+                    sentence_text, tokens, self.comments, self.space_before, self.file,
+                    self.keep_spaces,
+                )  # fmt: skip
+                sentence.block = block
                 yield sentence
-                space_before, comments = "", []
-
-    parts = (
-        chunk[start : start + MAX_PARAGRAPH_LENGTH]
-        for chunk in end_at_problem()
-        for start in range(0, len(chunk), MAX_PARAGRAPH_LENGTH)
-    )
-    limit = max_sentence()
-    for chunk in chain(parts, [""]):
-        rest += chunk
-        if len(rest) + len(space_before) > limit:
-            raise too_large(file, 0, "line")
-        is_inside = "\n" not in chunk and (by_line or len(rest) <= MAX_PARAGRAPH_LENGTH)
-        if chunk and (is_inside or not chunk.strip(BLANKS)):
-            continue  # No paragraph, and no white space between paragraphs, ends in this chunk.
-        has_more = True
-        while has_more:
-            text = rest.lstrip(BLANKS)
-            space = rest[: len(rest) - len(text)]
-            space_before, offset = space_before + space, offset + len(space)
-            texts, gaps, rest = _split_paragraphs(text, not chunk, by_line)
-            for text, gap in zip(texts, gaps, strict=True):
-                if not in_paragraph and offset > len(space_before) + character:
-                    block = offset // TEXT_BLOCK
-                if by_block and pending and pending[-1][2] != block:
-                    yield from make_sentences()
-                    pending.clear()
-                pending.append((text, gap, block, in_paragraph))
-                in_paragraph = gap is None
-                offset += len(text) + len(gap or "")
-            has_more = bool(texts)
-            if pending and (in_paragraph or not by_block or not chunk):
-                yield from make_sentences()
-                pending.clear()
+                self.space_before, self.comments = "", []
+        self.pending.clear()
 
 
 def _split_paragraphs(

@@ -10,8 +10,8 @@ from depkit.corpus.formats import (
     FORMATS,
     PARQUET,
     PTB,
+    SUFFIXES,
     format_from_filename,
-    is_bracketed,
 )
 from depkit.corpus.io import PathLike
 from depkit.files.storage import check_url, is_rereadable, is_url
@@ -177,11 +177,10 @@ def output_name(source: str, format: str | None) -> str:
         format: The output format; None for the format of the input file, or CoNLL-U for text.
     """
     name = os.path.basename(source)
-    source_format = PTB if is_bracketed(name) else format_from_filename(name)
+    source_format = format_from_filename(name)
     if source_format and format in (None, source_format.name):
         return name
     stem = re.sub(r"(\.gz|\.xz)?$", "", name, flags=re.I)
-    stem = re.sub(
-        r"(\.(txt|conllup?|cupt|conllx|conll09|conll2009|mrg|ptb|parquet))?$", "", stem, flags=re.I
-    )
+    suffixes = "|".join(map(re.escape, [".txt", *SUFFIXES]))
+    stem = re.sub(f"({suffixes})?$", "", stem, flags=re.I)
     return f"{stem}.{format or 'conllu'}"

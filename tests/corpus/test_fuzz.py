@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from depkit.corpus.formats import FORMATS, is_bracketed
+from depkit.corpus.detection import begins_with_bracket
+from depkit.corpus.formats import FORMATS
 from depkit.corpus.io import read, read_stream, write
 from depkit.corpus.reader import read_lines
 from depkit.corpus.token_list import from_token_list, to_token_list
@@ -81,7 +82,7 @@ def check(data, format, encoding="utf-8"):
     for sentence in lenient:
         assert len(sentence) == len(sentence.head) == len(sentence.column("deprel"))
         assert repr(sentence) and sentence.location()[0] == "f"
-    if format is None and is_bracketed("f", data.decode(encoding, "surrogateescape")):
+    if format is None and begins_with_bracket(data.decode(encoding, "surrogateescape")):
         return lenient  # only the strict reader recognises bracketed trees
     problems = [str(sentence.problem) for sentence in lenient if sentence.problem]
     good = []

@@ -42,7 +42,9 @@ def test_words_of_a_multiword_token_have_their_own_offsets():
 
 
 def test_offsets_of_a_new_document_begin_at_zero():
-    texts = [read_text(["a b\n"], split_at_spaces, True, name) for name in ("one", "two")]
+    texts = [
+        read_text(["a b\n"], split_at_spaces, by_line=True, name=name) for name in ("one", "two")
+    ]
     results = records(sentence for text in texts for sentence in text)
     assert [(record["newdoc"], record["start"]) for record in results] == [("one", 0), ("two", 0)]
 

@@ -48,8 +48,8 @@ def test_no_text_is_lost_however_it_is_cut_into_chunks(text, cuts, by_line):
         segment = split_at_spaces if by_line else split_at_full_stops
         cuts = sorted(min(cut, len(text)) for cut in cuts)
         chunks = [text[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]
-        whole = list(read_text([text], segment, by_line))
-        chunked = list(read_text(chunks, segment, by_line))
+        whole = list(read_text([text], segment, by_line=by_line))
+        chunked = list(read_text(chunks, segment, by_line=by_line))
     finally:
         text_module.MAX_PARAGRAPH_LENGTH = original
     assert list(map(str, chunked)) == list(map(str, whole))
@@ -73,7 +73,7 @@ def test_documents_paragraphs_and_sentences_have_comments():
 
 def test_lines_become_sentences_and_ids_continue():
     counter = text_module.ParagraphCounter(5)  # five sentences were read before
-    sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, True, counter=counter))
+    sentences = list(read_text(["a b\n\n", "c.\n"], split_at_spaces, by_line=True, counter=counter))
     results = [(sentence.sent_id, sentence.form) for sentence in sentences]
     assert results == [("6", ["a", "b"]), ("7", ["c."])]
     assert counter.last == 7
@@ -172,7 +172,7 @@ def test_sentences_before_an_error_are_read(by_line, read, ends_early, size):
 
     texts = []
     with pytest.raises(EOFError, match="the end is missing"):
-        for sentence in read_text(read_or_fail(), split_at_full_stops, by_line):
+        for sentence in read_text(read_or_fail(), split_at_full_stops, by_line=by_line):
             texts.append(sentence.text)
     assert texts == read
 
@@ -198,7 +198,7 @@ def test_the_memory_does_not_grow_with_the_text(by_line):
     def read_peak(size):
         chunks = ("The cat sleeps. \n" * 500 + "\n" for _ in range(size))
         tracemalloc.start()
-        for _ in read_text(chunks, split_at_full_stops, by_line):
+        for _ in read_text(chunks, split_at_full_stops, by_line=by_line):
             pass
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

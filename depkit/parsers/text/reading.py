@@ -1,12 +1,16 @@
 """Reading input files: CoNLL formats, bracketed trees, running text, or text in lines."""
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from depkit.corpus.blocks import Part, Position, open_part
-from depkit.corpus.detection import describe_foreign_format, sniff_format
+from depkit.corpus.detection import (
+    begins_with_row,
+    begins_with_tree,
+    describe_foreign_format,
+    sniff_format,
+)
 from depkit.corpus.formats import (
     CONLLU,
     FORMATS,
@@ -15,7 +19,6 @@ from depkit.corpus.formats import (
     PTB,
     Format,
     format_from_filename,
-    is_bracketed,
 )
 from depkit.corpus.io import PathLike, get_format, is_parquet, read_stream
 from depkit.corpus.parquet import read_parquet
@@ -36,12 +39,6 @@ from depkit.parsers.text.tokenizer import Tokenizer
 TEXT_INPUTS = ("text", "lines", "tokens")
 INPUTS = (*TEXT_INPUTS, *FORMATS, *NON_TABULAR)
 READ_BYTES = 1 << 16
-# Two brackets open before there is any text. Text can begin with a single one: "(Reuters) ...".
-_TREE = re.compile(r"\ufeff?\s*+\(\s*+[^\s()]*+\s*+(\(|$)")
-# Text can also begin with two: "((a) and (b)) are both true.". In a tree, the first word has a tag,
-# and no word stands by itself after a closing bracket.
-_FIRST_WORD = re.compile(r"\ufeff?\s*+(?:\(\s*+[^\s()]*+\s*+)++(?:[^\s()]++\s*+[^\s()]*+\s*+\)|$)")
-_TEXT_AFTER_BRACKET = re.compile(r"\)\s*+[^\s()]")
 
 
 def read_input(
@@ -81,7 +78,7 @@ def read_input(
             return
         if part:
             binary = open_part(binary, part)
-        is_known = input is not None or is_bracketed(path) or format_from_filename(path)
+        is_known = input is not None or format_from_filename(path)
         if input is None:
             input, format, binary = _detect(path, binary, encoding)
         else:
@@ -103,8 +100,8 @@ def read_input(
         # A pipe may be slow, so its sentences are not delayed.
         by_block = is_rereadable(path)
         yield from read_text(
-            text, segment, input != "text", name, counter, path, start.character, by_block,
-            keep_spaces=input == "tokens",
+            text, segment, by_line=input != "text", name=name, counter=counter, file=path,
+            character=start.character, by_block=by_block, keep_spaces=input == "tokens",
         )  # fmt: skip
 
 
@@ -126,16 +123,11 @@ def _detect(
         return None, PARQUET, binary
     opening, binary = read_opening(binary, encoding)
     format = format_from_filename(path) or _sniff_format(opening, path)
-    if is_bracketed(path) or (not format and _begins_with_tree("".join(opening))):
+    if not format and begins_with_tree("".join(opening)):
         format = PTB
-    is_text = not (format or _is_table(opening) or describe_foreign_format(opening))
+    # A damaged table is read as a CoNLL file, so that its errors are reported.
+    is_text = not (format or begins_with_row(opening) or describe_foreign_format(opening))
     return "text" if is_text else None, format, binary
-
-
-def _begins_with_tree(text: str) -> bool:
-    """Return whether the opening of a file looks like a bracketed tree, perhaps with errors."""
-    is_text = not _FIRST_WORD.match(text) and _TEXT_AFTER_BRACKET.search(text)
-    return bool(_TREE.match(text)) and not is_text
 
 
 def _sniff_format(opening: Sequence[str], path: str) -> Format | None:
@@ -162,15 +154,6 @@ def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmen
 def _clean_name(name: str) -> str:
     """Convert the name of a file for a comment: to one line that is valid in UTF-8."""
     return " ".join(name.encode(errors="replace").decode().split())
-
-
-def _is_table(opening: Iterable[str]) -> bool:
-    """Return whether the first line looks like a row of a CoNLL file with errors.
-
-    Such a file is read as a CoNLL file, so that the errors are reported.
-    """
-    first = next((line for line in opening if line.strip() and not line.startswith("#")), "")
-    return bool(re.match(r"(0\.1|1(-[0-9]+)?)(\t|( +\S+){7})", first))
 
 
 def _read_available(binary: BinaryIO) -> Iterator[bytes]:

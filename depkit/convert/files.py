@@ -1,0 +1,196 @@
+"""Conversion of files: Penn trees to dependencies, and treebanks from one format to another."""
+
+import io
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from itertools import chain
+
+from depkit.convert.dependencies import Kind
+from depkit.convert.formats import ConversionReport, convert, with_predicted
+from depkit.convert.merge import merge, retag
+from depkit.corpus.detection import begins_with_bracket
+from depkit.corpus.formats import (
+    CONLLU,
+    NON_TABULAR,
+    PARQUET,
+    PTB,
+    Format,
+    format_from_filename,
+    get_format,
+)
+from depkit.corpus.io import is_parquet, read, read_stream, read_trees, write
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.tree import Tree
+from depkit.files.errors import FormatError
+from depkit.files.limits import limit_stream
+from depkit.files.storage import is_rereadable
+from depkit.files.streams import open_bytes, read_opening
+
+MAX_REPORTED = 20  # broken sentences that are reported one by one
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """Files, and what they are converted to.
+
+    The fields without a comment are the options of `depkit convert` of the same names.
+    """
+
+    files: Sequence[str]
+    _: KW_ONLY
+    output: str = "-"
+    source: str | None = None  # the format of the files; None to recognise it
+    format: Format | None = None  # of the output; None for that of each sentence
+    dependencies: Kind = "sd"
+    tags: str = ""
+    predicted: bool = False
+    original: str = ""  # the option --merge
+    merge_tags: bool = False
+    encoding: str = "utf-8"
+
+    @property
+    def target(self) -> Format | None:
+        """The format of the converted sentences; None for that of each sentence."""
+        return CONLLU if self.format is PARQUET else self.format
+
+
+def convert_files(
+    job: Conversion, problems: "Problems", report: ConversionReport | None = None
+) -> int:
+    """Convert files and write the result; return the number of sentences.
+
+    report: where omitted columns and lines are counted.
+
+    Raises:
+        FormatError: A file cannot be read, or there is no sentence to write.
+        OSError: A file cannot be read or written.
+    """
+    numbers: Counter[str] = Counter()
+    sentences: Iterator[Sentence] = chain.from_iterable(
+        _read(job, path, problems, _sent_ids(path, numbers)) for path in job.files
+    )
+    if job.predicted:
+        is_rewritten = not job.target or job.target.has_argument_columns
+        rewrite = is_rewritten or bool(job.original or job.tags)
+        sentences = (with_predicted(sentence, rewrite) for sentence in sentences)
+    if job.tags:
+        sentences = retag(sentences, read(job.tags, strict=False))
+    if job.original:
+        original = read(job.original, strict=False)
+        sentences = merge(original, sentences, job.merge_tags, job.predicted, report)
+    converted = _change_format(sentences, job, report, problems)
+    return write(converted, job.output, parquet=job.format is PARQUET)
+
+
+@dataclass
+class Problems:
+    """The number of broken sentences so far.
+
+    Args:
+        strict: Whether the first broken sentence is an error that ends the conversion.
+        say: Called with a message about a broken sentence.
+    """
+
+    strict: bool
+    say: Callable[[str], None]
+    count: int = 0
+
+    def report(self, error: FormatError) -> None:
+        """Count a broken sentence, and report the first MAX_REPORTED; raise the error if strict."""
+        if self.strict:
+            raise error
+        self.count += 1
+        if self.count <= MAX_REPORTED:
+            message = " ".join(str(error).split())  # a sent_id may contain control characters
+            self.say(f"{message}; the sentence is left out")
+
+    def finish(self) -> bool:
+        """Report the number of the other sentences; return whether any sentence was broken."""
+        if self.count > MAX_REPORTED:
+            count = self.count - MAX_REPORTED
+            self.say(f"{count:,} more broken sentences are left out; depkit check lists all errors")
+        return self.count > 0
+
+
+def name_format(path: str) -> str | None:
+    """Return the name of the format of a file by its suffix; None for an unknown suffix."""
+    format = format_from_filename(path)
+    return format.name if format else None
+
+
+def _sent_ids(path: str, numbers: Counter[str]) -> Iterator[str]:
+    """Yield endless sent_ids that consist of a file's name and a number.
+
+    numbers: the last number by file name; files of the same name continue it.
+    """
+    name = os.path.basename(path).removesuffix(".gz").removesuffix(".xz")
+    stem = "" if path == "-" else os.path.splitext(name)[0] + "-"
+    stem = "".join(c if c.isprintable() and c != " " else "_" for c in stem)
+    while True:
+        numbers[stem] += 1
+        yield f"{stem}{numbers[stem]}"
+
+
+def _read(
+    job: Conversion, path: str, problems: Problems, sent_ids: Iterator[str]
+) -> Iterator[Sentence]:
+    """Read the sentences of a file; broken sentences carry their `problem`.
+
+    sent_ids: those of the sentences of converted Penn trees.
+    """
+    encoding, name = job.encoding, job.source or name_format(path)
+    if name == PTB.name:
+        yield from _convert_trees(
+            read_trees(path, encoding, problems.strict, problems.report), job, sent_ids
+        )
+        return
+    with open_bytes(path) as binary:
+        if name is None and not is_parquet(binary):
+            opening, binary = read_opening(binary, encoding)
+            if begins_with_bracket("".join(opening)):
+                binary = limit_stream(binary, encoding, path)
+                lines = io.TextIOWrapper(binary, encoding, "surrogateescape", newline="\n")
+                source = path if is_rereadable(path) else lines
+                trees = read_trees(source, encoding, problems.strict, problems.report)
+                yield from _convert_trees(trees, job, sent_ids)
+                return
+        format = NON_TABULAR.get(name or "") or (get_format(name) if name else None)
+        yield from read_stream(binary, format, encoding, path, strict=False)
+
+
+def _convert_trees(
+    trees: Iterable[Tree], job: Conversion, sent_ids: Iterator[str]
+) -> Iterator[Sentence]:
+    """Convert Penn trees to dependencies."""
+    from depkit.convert import stanford, ud2, universal
+
+    if job.dependencies == "sd":
+        yield from stanford.convert(trees)
+    else:
+        module = ud2 if job.dependencies == "ud2" else universal
+        yield from module.convert(trees, sent_ids)
+
+
+def _change_format(
+    sentences: Iterable[Sentence],
+    job: Conversion,
+    report: ConversionReport | None,
+    problems: Problems,
+) -> Iterator[Sentence]:
+    """Convert sentences; raise FormatError if there are none, so that no file is written."""
+    is_empty = True
+    for sentence in sentences:
+        try:
+            converted = convert(sentence, job.target or sentence.format, job.predicted, report)
+        except FormatError as error:
+            problems.report(error)
+        else:
+            is_empty = False
+            yield converted
+    if is_empty:
+        problems.finish()
+        raise FormatError(
+            job.files[0], 0, "", "there is no sentence to write; the output file is left unchanged"
+        )
