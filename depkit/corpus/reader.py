@@ -135,7 +135,7 @@ def parse_block(
             head = parse_heads(columns["head"])
         except HeadError as error:
             raise _Problem(rows[error.word], str(error)) from None
-        sentence = Sentence(format, block, rows, columns, head, file, start)
+        sentence = Sentence(format, block, rows, columns, head, file=file, line=start)
     except _Problem as problem:
         line = start + problem.index - begin
         sent_id = find_comment(block, "sent_id").encode(errors="replace").decode()
@@ -305,4 +305,4 @@ def _recover_sentence(
     }
     head = [HEAD_NUMBERS[cells[format.index("head")]] for cells in table]
     head = [number if number <= len(head) else -1 for number in head]
-    return Sentence(format, block, rows, columns, head, file, start, problem)
+    return Sentence(format, block, rows, columns, head, file=file, line=start, problem=problem)

@@ -68,6 +68,7 @@ class Sentence:
         rows: Sequence[int],
         columns: Mapping[str, Iterable[str]],
         head: Iterable[int],
+        *,
         file: str = "",
         line: int = 0,
         problem: FormatError | None = None,

@@ -312,7 +312,7 @@ def make_sentence(
             lines.append(_ROW % (len(forms), word, misc))
     lines = [*comments, f"# text = {''.join(text_parts).rstrip()}\n", *lines, "\n"]
     columns = {"form": forms, "deprel": ["_"] * len(forms)}
-    return Sentence(CONLLU, lines, rows, columns, [-1] * len(forms), file)
+    return Sentence(CONLLU, lines, rows, columns, [-1] * len(forms), file=file)
 
 
 _ROW = "%d\t%s\t_\t_\t_\t_\t_\t_\t_\t%s\n"
