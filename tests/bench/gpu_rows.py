@@ -25,6 +25,7 @@ from torch._dynamo.utils import counters
 from torch.profiler import profile
 
 from depkit.corpus.io import write
+from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.engine.form_cache import FormCache
 from depkit.parsers.engine.precision import autocast, resolve_precision
@@ -349,7 +350,7 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
         arc = zeros(batch.length)
         arc[:, 1:, :-1].diagonal(dim1=1, dim2=2).fill_(1.0)
         columns = {name: zeros(values) for name, values in column_sizes(network).items()}
-        return Scores(arc, lambda heads: zeros(network.label.labels), columns)
+        return Scores(arc, lambda heads: zeros(network.label.labels), ColumnScores(columns))
 
     def vectors(cache: FormCache, data: Any, device: torch.device) -> Tensor:
         return torch.zeros(len(data.forms), 1, device=device)

@@ -139,7 +139,9 @@ def _model(name: str) -> Callable[[Path], list[bytes]]:
         from depkit.parsers.text.tokenizer_file import write_tokenizer
         from tests.parsers.small_parsers import make_parser, save_parser
 
-        save_parser(make_parser(list(read(TINY))), directory)
+        parser = make_parser(list(read(TINY)))
+        parser.warm_up()  # Reading a file has a limit of time, in which nothing is compiled.
+        save_parser(parser, directory)
         table = Table([*SPECIAL, SPACE])
         network = TokenizerNetwork(len(table), 2, 2)
         words = MultiwordTable({"du": ("de", "le")}, {"dinos": ("d", "nos")})

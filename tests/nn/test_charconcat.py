@@ -24,9 +24,9 @@ def expected_vector(layer: CharConcat, length: int) -> torch.Tensor:
 @pytest.mark.parametrize("longest", [20, 32])
 def test_vectors_of_words_in_any_order_are_exact(lengths, longest):
     torch.manual_seed(0)
-    layer = CharConcat(21, 3, 0.0)
+    layer = CharConcat(21, 3, 48, 0.0)
     vectors = layer(make_words(lengths, longest), torch.tensor(lengths), [(len(lengths), longest)])
-    assert vectors.shape == (len(lengths), layer.output_size) == (len(lengths), 48)
+    assert vectors.shape == (len(lengths), 48)
     for row, length in enumerate(lengths):
         assert torch.equal(vectors[row], expected_vector(layer, length))
 
@@ -34,7 +34,7 @@ def test_vectors_of_words_in_any_order_are_exact(lengths, longest):
 @pytest.mark.parametrize("longest", range(1, 8))
 def test_words_shorter_than_eight_characters_are_padded(longest):
     torch.manual_seed(0)
-    layer = CharConcat(21, 3, 0.0)
+    layer = CharConcat(21, 3, 48, 0.0)
     vectors = layer(make_words([1, longest], longest), torch.tensor([1, longest]))
     assert torch.equal(vectors[0], expected_vector(layer, 1))
     wide = layer(make_words([longest], 20), torch.tensor([longest]))
@@ -42,7 +42,7 @@ def test_words_shorter_than_eight_characters_are_padded(longest):
 
 
 def test_gradients_reach_the_characters_that_are_read():
-    layer = CharConcat(21, 3, 0.0)
+    layer = CharConcat(21, 3, 48, 0.0)
     layer(make_words([20], 20), torch.tensor([20])).sum().backward()
     counts = layer.embedding.weight.grad[:, 0].tolist()
     assert counts == [0.0] + [1.0] * 8 + [0.0] * 4 + [1.0] * 8
@@ -50,7 +50,7 @@ def test_gradients_reach_the_characters_that_are_read():
 
 def test_dropout_is_elementwise_and_only_in_training():
     torch.manual_seed(0)
-    layer = CharConcat(21, 32, 0.5)
+    layer = CharConcat(21, 32, 512, 0.5)
     torch.nn.init.ones_(layer.embedding.weight)
     words, lengths = make_words([16] * 50, 16), torch.tensor([16] * 50)
     vectors = layer(words, lengths)
@@ -61,5 +61,5 @@ def test_dropout_is_elementwise_and_only_in_training():
 
 def test_the_interface_is_that_of_charlstm():
     words, lengths, groups = make_words([2, 3, 9], 9), torch.tensor([2, 3, 9]), [(2, 3), (3, 9)]
-    concat, lstm = CharConcat(21, 4, 0.0), CharLSTM(21, 4, 64, 0.0)
+    concat, lstm = CharConcat(21, 4, 64, 0.0), CharLSTM(21, 4, 64, 0.0)
     assert concat(words, lengths, groups).shape == lstm(words, lengths, groups).shape
