@@ -79,8 +79,6 @@ class Factored(AttentionLayers):
     feedforward=1024 for one half. The arguments are those of `AttentionLayers`.
     """
 
-    longest = 300
-
     def __init__(
         self, input_size: int, settings: Settings, *, dropout: float = 0.0, stop: bool = False
     ) -> None:

@@ -6,7 +6,7 @@ The comment beside a field documents the setting. Class variables say what an en
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from depkit.files.bounds import Bounds, setting
+from depkit.files.bounds import MAX_COUNT, Bounds, setting
 
 
 class Encoder:
@@ -67,6 +67,10 @@ class AttentionEncoder(Encoder):
     feedforward_dropout: float = setting(0.1, below=1)
     residual_dropout: float = setting(0.2, below=1)  # dropout of the output of each sublayer
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"  # kind of position vectors
+    # number of learned position vectors; all later positions share the last one
+    max_positions: int = setting(
+        512, minimum=1, maximum=MAX_COUNT, needs={"positions": ["learned"]}
+    )
     # true normalises the input of each sublayer; false normalises its output, as Vaswani et al.
     # (2017) do
     norm_first: bool = False
@@ -173,6 +177,11 @@ class Factored(AttentionEncoder):
 
     has_halves: ClassVar[bool] = True
     kind: Literal["factored"] = "factored"
+    # number of learned position vectors, START and STOP included; all later positions share the
+    # last one. Kitaev and Klein (2018) have 300, and 1000 for Arabic.
+    max_positions: int = setting(
+        300, minimum=1, maximum=MAX_COUNT, needs={"positions": ["learned"]}
+    )
     # Which halves attention compares (Kitaev and Klein 2018, section 4.1): a list with one entry
     # for all layers, or with one entry for each layer; [] is ["both"]
     attend: list[Literal["both", "content", "position"]] = field(

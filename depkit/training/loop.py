@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
 from depkit.parsers.families import get_family
+from depkit.parsers.family import Scoring
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.inputs.dataset import Examples, layout, split_context
 from depkit.parsers.inputs.part import Rows
@@ -125,7 +126,7 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
         state.epoch += 1
         scores: dict[str, float] = {}
         if state.epoch % dev_interval == 0 or is_finished(state, plan):
-            scores = on_first(score_dev, run.parser, plan.dev, plan.sources.dev, training.punct)
+            scores = on_first(score_dev, run.parser, plan.dev, plan.sources.dev, training.scoring)
             # Otherwise this could be the end of the time, with dev not scored.
             state.seconds = clock() - started
         is_best = bool(scores) and scores[training.select] > state.best
@@ -198,7 +199,7 @@ def score_dev(
     parser: Parser,
     sentences: Sequence[Sentence],
     context: Rows | None,
-    punct: str = "keep",
+    scoring: Scoring = Scoring(),  # noqa: B008
 ) -> dict[str, float]:
     """Return the scores of a parser on dev sentences in percent, by metric; see `Family.evaluate`.
 
@@ -206,7 +207,7 @@ def score_dev(
     the parser does not read precomputed vectors.
     """
     predicted = parser.predict(sentences, dev_vectors(sentences, context))
-    return get_family(parser.config).evaluate(parser.config, sentences, predicted, punct)
+    return get_family(parser.config).evaluate(parser.config, sentences, predicted, scoring)
 
 
 def dev_vectors(sentences: Sequence[Sentence], context: Rows | None) -> Iterator[np.ndarray] | None:

@@ -15,6 +15,7 @@ from depkit.files.suggestion import describe_unknown
 from depkit.parsers.config import ParserConfig, drop_retired
 from depkit.parsers.encoders import ENCODERS
 from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
+from depkit.parsers.family import Scoring
 from depkit.parsers.settings import (
     ConfigError,
     check_effects,
@@ -25,7 +26,6 @@ from depkit.parsers.settings import (
     parse_toml,
     setting_names,
 )
-from depkit.score.punctuation import parse_policy
 
 RENAMED = {"kk2018-factored": "factored"}  # recipes whose old names can still be used
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
@@ -73,8 +73,17 @@ class Training:
     select: str = ""
     # The words that dev scores of trees leave out as punctuation: a policy of depkit eval --punct
     punct: str = "keep"
+    # The parameters of EVALB that score the dev trees of a constituency parser: collins, new, nk,
+    # spmrl, or a parameter file (.prm). "auto" is spmrl if labels of train carry features, as in
+    # NP##f=s##, otherwise collins.
+    evalb: str = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     storage: Literal["float32", "float16"] = "float32"  # of weights in the model directory
+
+    @property
+    def scoring(self) -> Scoring:
+        """How the trees of dev are scored."""
+        return Scoring(self.punct, self.evalb)
 
 
 @dataclass(frozen=True)
@@ -257,11 +266,7 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             f"parsers of the family {family.name} cannot correct parses; leave inputs.draft out"
         )
-    try:
-        parse_policy(recipe.training.punct)
-    except ValueError as error:
-        raise ConfigError(f"training.punct: {error}") from None
-    check_punct(recipe)
+    family.check_scoring(recipe.training.scoring)
     training = recipe.training
     if training.schedule == "plateau" and training.plateau >= training.patience:
         raise ConfigError(
@@ -270,16 +275,6 @@ def check_recipe(recipe: Recipe) -> None:
             " training.plateau to a smaller number, or `patience` to a larger one"
         )
     family.select(training.select)
-
-
-def check_punct(recipe: Recipe) -> None:
-    """Raise ConfigError if training.punct is set for a family whose scores leave out no words."""
-    family = get_family(recipe.parser)
-    if recipe.training.punct != "keep" and not family.scores_words:
-        raise ConfigError(
-            f"training.punct is {recipe.training.punct}, but family={family.name} has no"
-            " scores that leave out punctuation; set `punct` to keep"
-        )
 
 
 def adopt_parts(recipe: Recipe, config: ParserConfig) -> Recipe:

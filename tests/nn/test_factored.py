@@ -19,7 +19,7 @@ def make(**options) -> Factored:
 POSITIONS, HALVES = ("learned", "sinusoidal"), ("content", "position", "both")
 OPTIONS = [
     *({"positions": kind, "norm_first": first} for kind in POSITIONS for first in (False, True)),
-    *({"longest": longest} for longest in (1, 3, 5)),  # later positions share the last row
+    *({"max_positions": size} for size in (1, 3, 5)),  # later positions share the last row
     *({"attend": [half]} for half in HALVES),
     {"attend": ["content", "position"]},
     # A window of 5 covers the longest sentence.

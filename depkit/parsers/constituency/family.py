@@ -4,12 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.tree import Tree
+from depkit.corpus.tree import Tree, with_tags
 from depkit.files.errors import FormatError
 from depkit.parsers.constituency.config import ConstituencyConfig
-from depkit.parsers.family import Family
-from depkit.score.evalb import evaluate_trees
+from depkit.parsers.family import Family, Scoring
+from depkit.parsers.settings import ConfigError
+from depkit.score.evalb import COUNTS, METRICS, compare_trees
+from depkit.score.evalb_parameters import get_parameters
+from depkit.score.evaluation import f1_scores
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
@@ -83,22 +88,44 @@ class Constituency(Family):
     def check_combination(self, configs: Sequence[Any]) -> None:
         """All constituency parsers can be combined."""
 
+    def refuse_evalb(self, name: str) -> None:
+        """Raise ConfigError for parameters of EVALB that do not exist or cannot be read."""
+        try:
+            get_parameters("collins" if name == "auto" else name)
+        except (FormatError, OSError, ValueError) as error:
+            raise ConfigError(f"training.evalb: {error}") from None
+
+    def resolve_evalb(self, name: str, train: Sequence[Sentence]) -> str:
+        """Choose spmrl for "auto" if labels carry features, as in NP##f=s##, otherwise collins."""
+        if name != "auto":
+            return name
+        nodes = (node for tree in _trees(train) for node in tree.nodes())
+        return "spmrl" if any("##" in node.name for node in nodes if node.children) else "collins"
+
     def evaluate(
         self,
         config: Any,
         gold: Sequence[Sentence],
         predicted: Iterable[Sentence],
-        punct: str = "keep",
+        scoring: Scoring = Scoring(),  # noqa: B008
     ) -> dict[str, float]:
-        """Compute labelled F1, precision, recall and exact match with EVALB's COLLINS.prm.
+        """Compute labelled F1, precision, recall and exact match as EVALB does.
 
-        These parameters leave out punctuation.
+        Which words are deleted follows from the gold tags: other predicted tags would make error
+        sentences of trees over the same words.
         """
-        scores = evaluate_trees(_trees(gold), [_trees(predicted)])[0].scores
-        return {name: scores[name] for name in self.metrics}
+        trees, parses = list(_trees(gold)), _trees(predicted)
+        retagged = (
+            with_tags(parse, [leaf.name for leaf in tree.leaves()])
+            for tree, parse in zip(trees, parses, strict=True)
+        )
+        parameters = get_parameters(self.resolve_evalb(scoring.evalb, gold))
+        counts = [results[0].counts for _, results in compare_trees(trees, [retagged], parameters)]
+        scores = f1_scores(np.array(counts).sum(axis=0), METRICS, COUNTS)
+        return {name: float(scores[name]) for name in self.metrics}
 
-    def describe_scores(self, punct: str) -> str:
-        return "with the parameters COLLINS.prm of EVALB"
+    def describe_scores(self, scoring: Scoring) -> str:
+        return f"with the parameters {scoring.evalb} of EVALB"
 
 
 def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
