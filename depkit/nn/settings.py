@@ -80,6 +80,11 @@ class AttentionEncoder(Encoder):
     # words attend to them (Kitaev and Klein 2018, section 4.2)
     relaxed: bool = setting(False, at_test_time=True)
 
+    @property
+    def input_size(self) -> int:
+        """The size of the vectors that the encoder takes."""
+        return self.size
+
     def describe(self) -> str:
         return f"{self.kind}, {self.layers} layers"
 
@@ -182,11 +187,19 @@ class Factored(AttentionEncoder):
     max_positions: int = setting(
         300, minimum=1, maximum=MAX_COUNT, needs={"positions": ["learned"]}
     )
+    # "concat" makes the inputs the content half and position vectors the other half; "sum" adds
+    # both in vectors of the whole size, and only the matrices are factored (the control of Kitaev
+    # and Klein 2018, section 3)
+    combine_positions: Literal["concat", "sum"] = "concat"
     # Which halves attention compares (Kitaev and Klein 2018, section 4.1): a list with one entry
     # for all layers, or with one entry for each layer; [] is ["both"]
     attend: list[Literal["both", "content", "position"]] = field(
         default_factory=list, metadata={"bounds": Bounds(at_test_time=True)}
     )
+
+    @property
+    def input_size(self) -> int:
+        return 2 * self.size if self.combine_positions == "sum" else self.size
 
     def check(self) -> None:
         super().check()

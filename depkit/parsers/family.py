@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
@@ -20,8 +22,6 @@ from depkit.score.evaluators import evaluate
 from depkit.score.punctuation import parse_policy
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from depkit.parsers.base import Parser
     from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.inputs.dataset import Examples
@@ -57,6 +57,7 @@ class Family(ABC):
     # The table of the vocabulary with the labels of trees; "" for none
     labels: ClassVar[str] = ""
     corrects_parses: ClassVar[bool] = False  # whether inputs.draft can be set
+    averages_trees: ClassVar[bool] = False  # the loss of a batch is a mean over trees, not words
     # The model whose tokenizer splits text for a model without one; "" for none
     default_tokenizer: ClassVar[str] = ""
 
@@ -172,6 +173,13 @@ class Family(ABC):
             lambda sentence: self.targets(sentence, vocabulary),
             context=context, transformer=transformer, num_gold=num_gold,
         )  # fmt: skip
+
+    def loss_items(self, sizes: np.ndarray) -> int:
+        """Return the number of trees or words that the loss of a batch is the mean of.
+
+        sizes: those of the batch's examples, w0 included.
+        """
+        return len(sizes) if self.averages_trees else max(1, int(sizes.sum()) - len(sizes))
 
     @property
     @abstractmethod

@@ -45,6 +45,9 @@ class Training:
     updates: int = setting(0, maximum=MAX_COUNT)
     # batches of each process in an update, which uses their mean gradient
     accumulate: int = setting(1, minimum=1, maximum=MAX_COUNT)
+    # sentences of an update, drawn at random; they are read in as many batches as they need. 0: an
+    # update has `accumulate` batches
+    batch_sentences: int = setting(0, maximum=MAX_COUNT)
     rate: float = 2e-3  # the highest learning rate
     context_rate: float = 5e-5  # the highest rate of the last layer of a fine-tuned transformer
     layer_decay: float = 1.0  # multiplies context_rate from each layer to the layer below
@@ -268,6 +271,12 @@ def check_recipe(recipe: Recipe) -> None:
         )
     family.check_scoring(recipe.training.scoring)
     training = recipe.training
+    for name, unset in (("accumulate", 1), ("updates", 0)):
+        if training.batch_sentences and getattr(training, name) != unset:
+            raise ConfigError(
+                f"training.batch_sentences and training.{name} both set the size of an update; set"
+                f" training.{name}={unset}"
+            )
     if training.schedule == "plateau" and training.plateau >= training.patience:
         raise ConfigError(
             f"training.plateau is {training.plateau}, but training stops after"

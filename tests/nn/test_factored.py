@@ -114,3 +114,16 @@ def test_the_halves_are_initialised_separately():
 )
 def test_each_layer_has_an_entry_of_attend(attend, expected):
     assert [layer.attention.attend for layer in make(attend=attend).layers] == expected
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_positions_can_be_added_to_whole_vectors(positions):
+    """Only the matrices are factored then, which is the control in section 3 of the paper."""
+    encoder = textbook.make(Factored, positions=positions, combine_positions="sum")
+    assert encoder.input_size == encoder.output_size == INPUT_SIZE
+    assert encoder.layers[0].attention.query_key_value.content.in_features == INPUT_SIZE // 2
+    x = sentences()
+    added = x + encoder.position_vectors(x)
+    expected = encoder.run_layers(added, LENGTHS)
+    torch.testing.assert_close(encoder(x, LENGTHS), expected)
+    assert settings.Factored(size=7, combine_positions="sum").input_size == 14

@@ -32,8 +32,18 @@ class Constituency(Family):
     metrics = ("LF1", "LP", "LR", "EM")
     trees = "constituents"
     labels = "constituents"
+    averages_trees = True
     # Treebanks of brackets have no text from which a tokenizer could be trained.
     default_tokenizer = "en-ewt"
+
+    def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
+        """Also choose how the vectors of positions are split."""
+        if config.scorer.split == "auto":
+            concatenates = getattr(config.encoder, "combine_positions", "") == "concat"
+            interleaves = config.encoder.has_halves or concatenates
+            split = "interleaved" if interleaves else "contiguous"
+            config = replace(config, scorer=replace(config.scorer, split=split))
+        return super().resolve_auto(config, train)
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
         """Also raise FormatError for a file without bracketed trees."""
