@@ -19,6 +19,7 @@ class Encoder:
     reads_stop: ClassVar[bool] = False  # the module must know whether there is a stop position
     reads_graph: ClassVar[bool] = False  # it can read the arcs of a graph
     has_halves: ClassVar[bool] = False  # its vectors consist of content and position
+    takes_positions: ClassVar[bool] = False  # its inputs may come with their positions
     reads_pieces: ClassVar[bool] = False  # it reads word pieces, with the transformer of the inputs
 
     @property
@@ -231,5 +232,6 @@ class PretrainedEncoder(Encoder):
     """
 
     reads_graph: ClassVar[bool] = True
+    takes_positions: ClassVar[bool] = True
     reads_pieces: ClassVar[bool] = True
     kind: Literal["transformer"] = "transformer"

@@ -37,13 +37,17 @@ from depkit.parsers.config import (
     Context,
     ParserConfig,
     apply_test_time_settings,
-    drop_retired,
 )
 from depkit.parsers.engine.device import best_precision, find_device, resolve_precision
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.ensembles import combine
-from depkit.parsers.families import get_family, make_parser_config, parser_fields
+from depkit.parsers.families import (
+    get_family,
+    make_parser_config,
+    parser_fields,
+    update_tables,
+)
 from depkit.parsers.family import CombinationError
 from depkit.parsers.graph.config import Calibration
 from depkit.parsers.inputs.tables import Table, check_symbols
@@ -276,7 +280,7 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
     try:
         tables = parse_toml(text)
         _check_version(directory / CONFIG, tables)
-        drop_retired(tables)
+        update_tables(tables)
         fields = parser_fields()
         config = make_parser_config({k: v for k, v in tables.items() if k in fields})
         get_family(config).check_resolved(config)

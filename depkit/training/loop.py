@@ -136,7 +136,7 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
             state.best, state.best_epoch = scores[training.select], state.epoch
         mean_loss = float(totals[0]) / done
         state.batch, state.loss = 0, 0.0
-        if state.update <= training.warmup:
+        if state.update <= training.warmup_updates(updates):
             state.reduced_epoch = state.epoch  # stagnant epochs count from the end of the warm-up
         elif scores and is_stagnant(state, training):
             state.reductions, state.reduced_epoch = state.reductions + 1, state.epoch

@@ -12,9 +12,15 @@ from typing import Any, Literal, get_type_hints
 from depkit.corpus.io import PathLike
 from depkit.files.bounds import MAX_COUNT, setting
 from depkit.files.suggestion import describe_unknown
-from depkit.parsers.config import ParserConfig, drop_retired
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.encoders import ENCODERS
-from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
+from depkit.parsers.families import (
+    FAMILIES,
+    get_family,
+    make_parser_config,
+    parser_fields,
+    update_tables,
+)
 from depkit.parsers.family import Scoring
 from depkit.parsers.settings import (
     ConfigError,
@@ -56,11 +62,13 @@ class Training:
     epsilon: float = 1e-12  # of Adam
     # of Adam: an L2 penalty; of AdamW: weights are multiplied by 1 - rate * weight_decay
     weight_decay: float = 0.0
+    decay_biases: bool = True  # false: no weight decay of biases and of layer normalisation
     optimizer: Literal["adam", "adamw"] = "adam"
     clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
-    # Updates over which the rate rises linearly, before the schedule begins. With the schedule
-    # "linear", the rise is faster if they would take more than a fifth of the training.
-    warmup: int = setting(0, maximum=MAX_COUNT)
+    # Updates over which the rate rises linearly, before the schedule begins; a number below 1 is
+    # their share of all updates. With the schedule "linear", the rise is faster if they would take
+    # more than a fifth of the training.
+    warmup: float = setting(0.0, maximum=MAX_COUNT)
     # "linear" lowers the rate to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
     # "exponential" multiplies it by `decay` smoothly over each `decay_updates` updates, "step"
     # after each `decay_updates` updates, "plateau" after each `plateau` epochs without a better dev
@@ -82,6 +90,10 @@ class Training:
     evalb: str = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     storage: Literal["float32", "float16"] = "float32"  # of weights in the model directory
+
+    def warmup_updates(self, updates: int) -> float:
+        """Return the number of updates of the warm-up; updates: that of the whole training."""
+        return self.warmup * updates if self.warmup < 1 else self.warmup
 
     @property
     def scoring(self) -> Scoring:
@@ -183,7 +195,7 @@ def make_recipe(
         # It is a model's config.toml. If it is older than a setting of the recipe, that setting
         # must have its default value, as it has when the model is loaded.
         tables = {key: table for key, table in tables.items() if key not in overrides}
-        drop_retired(overrides)
+        update_tables(overrides)
     for key in ("format_version", "calibration"):  # only a model's config.toml has these
         overrides.pop(key, None)
     written = {} if is_complete else overrides  # by the user

@@ -38,6 +38,7 @@ from depkit.training.loop import count_updates, group_batches
 from depkit.training.plan import Feed, TrainingError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Training, adopt_parts
+from depkit.training.schedule import parameter_groups
 from tests.conftest import TREES
 from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
 from tests.parsers.batches import cpu_batch
@@ -652,3 +653,16 @@ def test_words_count_the_same_in_the_batches_of_an_update(tiny, tmp_path):
         run(resolve_auto(recipe, tiny), tiny, tmp_path / str(tokens))
     split, whole = (weights(tmp_path / name) for name in ("30", "10000"))
     torch.testing.assert_close(split, whole, rtol=1e-4, atol=1e-6)
+
+
+def test_weight_decay_can_leave_out_biases_and_layer_normalisation(tiny):
+    recipe = resolve_auto(small_recipe("selfatt"), tiny)
+    family = get_family(recipe.parser)
+    network = family.network(recipe.parser, family.vocabulary(tiny, recipe.parser))
+    (every,) = parameter_groups(network, recipe.training)
+    assert len(every["params"]) == len(list(network.parameters()))
+    decayed, plain = parameter_groups(network, replace(recipe.training, decay_biases=False))
+    assert "weight_decay" not in decayed and plain["weight_decay"] == 0.0
+    names = {id(weight): name for name, weight in network.named_parameters()}
+    plain_names = {names[id(weight)] for weight in plain["params"]}
+    assert plain_names == {n for n in names.values() if "norm" in n or "bias" in n}

@@ -230,3 +230,12 @@ def test_settings_of_former_versions_are_read_in_models_only(tmp_path):
     (tmp_path / "config.toml").write_text(text.replace("format_version = 1\n", ""))
     with pytest.raises(ConfigError, match=r"training\.save_every"):
         make_recipe("small", tmp_path / "config.toml")
+
+
+def test_the_warm_up_can_be_a_share_of_the_training():
+    training = Training(warmup=0.01, schedule="linear")
+    factors = [rate_factor(training, i, i / 1000, 1000) for i in range(12)]
+    assert factors[:10] == pytest.approx([(i + 1) / 10 for i in range(10)])
+    assert factors[11] == pytest.approx((1 - 0.011) / 0.99)
+    # A training that ends by its time has a warm-up of the same share.
+    assert rate_factor(training, 3, 0.005, 1000) == pytest.approx(0.5)
