@@ -34,6 +34,8 @@ from depkit.parsers.settings import (
 )
 
 RENAMED = {"kk2018-factored": "factored"}  # recipes whose old names can still be used
+# Keys of shipped recipes that say which rows of a paper they belong to; see `rows`
+ABOUT_ROWS = ("paper", "scores", "needs", "set", "sets", "rows")
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
 
 
@@ -255,10 +257,21 @@ def from_tables(tables: dict[str, Any]) -> Recipe:
     return replace(from_dict(Recipe, {"parser": {}} | recipe_tables), parser=parser)
 
 
+def read_recipe_text(name: str) -> str:
+    """Read the file of a shipped recipe."""
+    return resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
+
+
+def read_shipped_file(name: str) -> dict[str, Any]:
+    """Read the tables in the file of a shipped recipe, without those of its base recipe."""
+    return tomllib.loads(read_recipe_text(name))
+
+
 def _read_shipped(name: str) -> dict[str, Any]:
     """Read the tables of a shipped recipe, which override those of its base recipe, if any."""
-    text = resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
-    tables = tomllib.loads(text)
+    tables = read_shipped_file(name)
+    for key in ABOUT_ROWS:
+        tables.pop(key, None)
     if "base" not in tables:
         return tables
     base = _read_shipped(tables.pop("base"))
