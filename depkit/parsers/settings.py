@@ -79,8 +79,9 @@ def add_former(kind: type, tables: dict[str, Any]) -> None:
 
     They get the values that `bounds.setting` names; all other settings have their defaults.
     """
+    hints = typing.get_type_hints(kind)
     for field in dataclasses.fields(kind):
-        table, hint = tables.get(field.name), typing.get_type_hints(kind)[field.name]
+        table, hint = tables.get(field.name), hints[field.name]
         if dataclasses.is_dataclass(hint) and isinstance(hint, type) and isinstance(table, dict):
             add_former(hint, table)
         elif (former := field.metadata.get("former")) is not None:

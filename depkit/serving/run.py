@@ -101,7 +101,8 @@ class Run:
         is_treebank = first_sentence and first_sentence[0].line
         encoding = job.encoding if is_treebank else "utf-8"
         sentences = chain(first_sentence, sentences)
-        if self.plan.format == PTB.name or (first_sentence and self._keeps_tree(first_sentence[0])):
+        output = self.plan.files[file_indices[0]].output
+        if self.plan.format == PTB.name or any(self._keeps_tree(x, output) for x in first_sentence):
             write_trees((restore_wrapper(tree) for tree in _trees(sentences)), path, encoding)
         else:
             write(sentences, path, encoding)
@@ -132,7 +133,8 @@ class Run:
                 sentence = add_dependencies(sentence, job.dependencies)
             if self.target_format:
                 sentence = convert(sentence, self.target_format, report=self.report)
-            format = PTB if self._keeps_tree(sentence) else sentence.format
+            output = self.plan.files[file_indices[0]].output
+            format = PTB if self._keeps_tree(sentence, output) else sentence.format
             first_format = first_format or format
             if first_format != format and self.plan.format not in ("json", PTB.name):
                 raise ValueError(
@@ -144,11 +146,10 @@ class Run:
             self.totals.sentences += 1
             yield sentence
 
-    def _keeps_tree(self, sentence: Sentence) -> bool:
+    def _keeps_tree(self, sentence: Sentence, output: str) -> bool:
         """Whether a tagged sentence is written as the bracketed tree that it was read from."""
-        job = self.plan.job
-        target = self.plan.files[0].output
-        return job.action == "tag" and not self.plan.format and keeps_trees(sentence, target)
+        is_tagged = self.plan.job.action == "tag" and not self.plan.format
+        return is_tagged and keeps_trees(sentence, output)
 
     def _collect_first(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:

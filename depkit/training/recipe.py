@@ -236,7 +236,9 @@ def split_name(name: str) -> tuple[str, dict[str, Any]]:
 
 def _read_file(file: PathLike) -> dict[str, Any]:
     try:
-        return parse_toml(Path(file).read_text("utf-8"))
+        tables = parse_toml(Path(file).read_text("utf-8"))
+        # It may be a copy of a shipped recipe.
+        return {k: v for k, v in tables.items() if "rows" not in tables or k not in ABOUT_ROWS}
     except (ConfigError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: {error}") from None
 

@@ -1,5 +1,6 @@
 """The family of constituency parsers (Kitaev and Klein 2018)."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,7 @@ class Constituency(Family):
     def resolve_evalb(self, name: str, train: Sequence[Sentence]) -> str:
         """Choose spmrl for "auto" if labels carry features, as in NP##f=s##, otherwise collins."""
         if name != "auto":
-            return name
+            return os.path.abspath(name) if os.path.isfile(name) else name
         nodes = (node for tree in _trees(train) for node in tree.nodes())
         return "spmrl" if any("##" in node.name for node in nodes if node.children) else "collins"
 
