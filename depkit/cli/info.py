@@ -23,9 +23,18 @@ def info_command(
         str | None,
         typer.Argument(
             metavar="MODEL",
-            help="Describe this model: a model directory, or the name of a bundled model.",
+            help="Describe this model (a model directory, or the name of a bundled model), or this"
+            " recipe.",
         ),
     ] = None,
+    recipes: Annotated[
+        bool,
+        typer.Option(
+            "--recipes",
+            help="List what each recipe is for, and the rows of the tables of papers with the"
+            " commands that train their models.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Quiet = False,  # has no effect, but all commands accept it
     verbose: Annotated[
@@ -36,10 +45,18 @@ def info_command(
 
     Without MODEL, the versions of depkit and other packages, the devices, the recipes and the
     bundled models are listed. With MODEL, its model card, its size, its vocabulary, its inputs and
-    its predictions are described.
+    its predictions are described. If MODEL is a recipe, the rows of the tables of papers are listed
+    that it belongs to, with the score of the paper, the data that they need, and the command.
 
     Example: depkit info en-ewt
+
+    Example: depkit info kk2018
     """
+    if recipes and model is not None:
+        raise typer.BadParameter("it lists all recipes; leave MODEL out", param_hint="--recipes")
+    if recipes or (model is not None and _is_recipe(model)):
+        _print_recipes(model, as_json, verbose)
+        return
     facts = _model_facts(model) if model is not None else _system_facts()
     if as_json:
         print_output(json.dumps(facts, indent=2, ensure_ascii=False))
@@ -50,6 +67,29 @@ def info_command(
         if verbose:
             parts.append(for_terminal(_read_settings(Path(facts["directory"]))))
         print_output("\n\n".join(part.strip() for part in parts if part), colours=True)
+
+
+def _is_recipe(name: str) -> bool:
+    """Whether a name is that of a recipe, and not that of a model."""
+    from depkit.parsers.model_directory import bundled_models
+    from depkit.training.recipe import recipe_names
+
+    return name in recipe_names() and name not in bundled_models() and not Path(name).exists()
+
+
+def _print_recipes(name: str | None, as_json: bool, verbose: bool) -> None:
+    """Describe a recipe, or all of them; with `verbose`, also the settings of the recipe."""
+    from depkit.cli import recipe_tables
+    from depkit.parsers.settings import to_toml
+
+    if as_json:
+        facts = recipe_tables.recipe_facts(name) if name else recipe_tables.all_recipe_facts()
+        print_output(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    text = recipe_tables.render_recipe(name) if name else recipe_tables.render_recipes()
+    if name and verbose:
+        text += "\n\n" + to_toml(recipe_tables.recipe_facts(name)["settings"]).strip()
+    print_output(text)
 
 
 def _system_facts() -> dict[str, Any]:

@@ -349,6 +349,17 @@ TrainPunct = Annotated[
         rich_help_panel=TRAINING,
     ),
 ]
+TrainEvalb = Annotated[
+    str,
+    typer.Option(
+        "--evalb",
+        metavar="PARAMETERS",
+        help="Score bracketed dev trees with these parameters of EVALB: collins, nk, new, spmrl, or"
+        " the name of a parameter file (.prm).",
+        show_default="spmrl if labels have features, as in NP##f=s##, otherwise collins",
+        rich_help_panel=TRAINING,
+    ),
+]
 MaxTime = Annotated[
     str,
     typer.Option(

@@ -45,6 +45,7 @@ def train_command(
     patience: options.Patience = None,
     max_time: options.MaxTime = "",
     punct: options.TrainPunct = "",
+    evalb: options.TrainEvalb = "",
     resume: options.Resume = False,
     keep_state: options.KeepState = False,
     device: options.Device = "auto",
@@ -63,8 +64,8 @@ def train_command(
         train=train, output=output, dev=dev, dev_split=dev_split, recipe=recipe, config=config,
         settings=settings or [], elmo=elmo or [], dev_elmo=dev_elmo, parses=parses or [],
         dev_parses=dev_parses, init=init, seed=seed, seeds=seeds, epochs=epochs, patience=patience,
-        max_time=max_time, punct=punct, resume=resume, keep_state=keep_state, device=device,
-        threads=threads, encoding=encoding, quiet=quiet, verbose=verbose,
+        max_time=max_time, punct=punct, evalb=evalb, resume=resume, keep_state=keep_state,
+        device=device, threads=threads, encoding=encoding, quiet=quiet, verbose=verbose,
     )  # fmt: skip
     advice = "--resume continues from the last checkpoint, if there is one"
     with options.note_interruption(advice, quiet):

@@ -13,10 +13,14 @@ from depkit.files.errors import FormatError
 from depkit.files.limits import OBJECT, max_sentence, too_large
 
 BLANKS = " \t\r\n\f\v"  # ASCII only, because words may contain other white space
+# Features after a label, as in the treebanks of SPMRL: NP##f=s##. They may contain any character.
+_FEATURES = r"##(?:(?!##)[^\n])*+##"
+_LABEL = rf"(?:[^\s()#]++(?:#[^\s()#]++)*+(?:{_FEATURES})?+)?+[^\s()]*+"
 # A match is a word with its tag in brackets, an opening bracket with its label, `)`, or text.
 _TOKEN = re.compile(
-    r"\(\s*+([^\s()]++)\s++([^\s()]++)\s*+\)|\(\s*+([^\s()]*+)|(\)|[^\s()]++)", re.ASCII
+    rf"\(\s*+((?![\s()]){_LABEL})\s++([^\s()]++)\s*+\)|\(\s*+({_LABEL})|(\)|[^\s()]++)", re.ASCII
 )
+_LABEL_WITH_FEATURES = re.compile(rf"\(\s*+[^\s()#]++(?:#[^\s()#]++)*+{_FEATURES}", re.ASCII)
 # The parts of a word after its tag, such as a form and a lemma
 _PARTS = re.compile(r"([^\s()]++(?:\s++[^\s()]++)++)\s*+\)", re.ASCII)
 _OUTER = re.compile(r"\(\s*+(TOP|ROOT|S1)?\s*+(\(|$)", re.ASCII)  # the bracket around a whole tree
@@ -134,11 +138,12 @@ def _split_into_blocks(lines: Iterable[str], file: str) -> Iterator[_Block]:
                 continue
             start, column, size = line_number, len(line) - len(stripped), 0
         pending.append(line.removesuffix("\n"))
-        opening = line.count("(")
+        bare = _LABEL_WITH_FEATURES.sub("(", line) if "##" in line else line
+        opening = bare.count("(")
         size += len(line) + OBJECT * (1 + opening)
         if size > limit:
             raise too_large(file, line_number, "tree")
-        depth += opening - line.count(")")
+        depth += opening - bare.count(")")
         if depth <= 0:
             yield _Block(start, "\n".join(pending), depth)
             pending, depth = [], 0

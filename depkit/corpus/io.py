@@ -186,6 +186,14 @@ def write_trees(trees: Iterable[Tree], target: PathLike | TextIO, encoding: str 
     return count
 
 
+def keeps_trees(sentence: Sentence, target: PathLike) -> bool:
+    """Return whether a sentence with other tags is written to a file as a bracketed tree.
+
+    It is if it was read from one, unless the suffix of the file is that of another format.
+    """
+    return sentence.constituents is not None and not format_from_filename(os.fspath(target))
+
+
 @contextmanager
 def _open_source(
     source: PathLike | Iterable[str], encoding: str

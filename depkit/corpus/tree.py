@@ -101,6 +101,16 @@ def tree_from_nodes(
     return trees[0]
 
 
+def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
+    """Return a copy of a tree with other tags of its words, in their order."""
+    remaining = list(map(escape_brackets, tags))
+    nodes = [
+        (node.name if node.children else remaining.pop(), len(node.children), node.word, node.line)
+        for node in tree.nodes()  # siblings from right to left
+    ]
+    return tree_from_nodes(nodes, wrapper=tree.wrapper)
+
+
 @lru_cache(maxsize=1 << 14)
 def split_label(name: str) -> tuple[str, tuple[str, ...]]:
     """Split a label: `NP-LOC-PRD-3` is ("NP", ("LOC", "PRD")); `-LRB-` is not split.
@@ -135,5 +145,9 @@ def write_tree(tree: Tree) -> str:
 
 def escape_form(form: str) -> str:
     """Write a form as a word of a tree: `/` and `*` are escaped, and `(` becomes `-LRB-`."""
-    word = form.replace("/", r"\/").replace("*", r"\*")
-    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+    return escape_brackets(form.replace("/", r"\/").replace("*", r"\*"))
+
+
+def escape_brackets(text: str) -> str:
+    """Write the brackets of a form or a tag as -LRB- and -RRB-."""
+    return text.replace("(", "-LRB-").replace(")", "-RRB-")

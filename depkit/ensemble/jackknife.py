@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from depkit.corpus.io import PathLike, write
+from depkit.corpus.cleaning import restore_wrapper
+from depkit.corpus.io import PathLike, keeps_trees, write, write_trees
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
 from depkit.files.lock import lock_directory
@@ -59,7 +60,11 @@ def jackknife_file(job: JackknifeJob) -> None:
         if job.verbose:
             progress.say(run.describe_settings(recipe, device))
         tagged = jackknife(sentences, recipe, job, device)
-    write(tagged, job.output, job.encoding)
+    if keeps_trees(tagged[0], job.output):
+        trees = (sentence.constituents for sentence in tagged)
+        write_trees((restore_wrapper(tree) for tree in trees if tree), job.output, job.encoding)
+    else:
+        write(tagged, job.output, job.encoding)
     scores = accuracies(sentences, tagged, recipe.parser.predicted_tags)
     summary = "  ".join(f"{name.upper()} {score:.2f}" for name, score in scores.items())
     num_words = sum(map(len, sentences))
@@ -87,6 +92,12 @@ def jackknife(
     folds = job.folds
     _check_arguments(sentences, recipe, folds, bool(job.elmo))
     fold_of = assign_folds(len(sentences), folds, job.seed)
+    # At least one sentence is needed to select the epoch. A share of 1 / n could give none, as
+    # n * (1 / n) can be 0.99... in floating point.
+    others = [np.flatnonzero(fold_of != fold).tolist() for fold in range(folds)]
+    splits = [split_dev(indices, max(DEV_SHARE, 1.5 / len(indices))) for indices in others]
+    for _, dev_indices in splits:
+        run.check_dev_scores(recipe, [sentences[i] for i in dev_indices])
     files = [VectorFile(path, sentences) for path in job.elmo]
     say = Progress(Path(job.work), job.quiet).say
     recipe, sources = load_sources(recipe, sentences, [], device, files=files, say=say)
@@ -95,15 +106,11 @@ def jackknife(
     for fold in range(folds):
         directory = Path(job.work) / f"fold-{fold + 1:02}"
         fold_indices = np.flatnonzero(fold_of == fold).tolist()
-        other_indices = np.flatnonzero(fold_of != fold).tolist()
+        train_indices, dev_indices = splits[fold]
         say(
-            f"fold {fold + 1} of {folds}: a tagger trained on {len(other_indices)} sentences tags"
+            f"fold {fold + 1} of {folds}: a tagger trained on {len(others[fold])} sentences tags"
             f" the other {len(fold_indices)}"
         )
-        # At least one sentence is needed to select the epoch. A share of 1 / n could give none, as
-        # n * (1 / n) can be 0.99... in floating point.
-        share = max(DEV_SHARE, 1.5 / len(other_indices))
-        train_indices, dev_indices = split_dev(other_indices, share)
         plan = Plan(
             recipe=recipe, train=[sentences[i] for i in train_indices],
             dev=[sentences[i] for i in dev_indices], directory=directory, device=device,

@@ -80,11 +80,12 @@ def prepare_recipes(
         name: make_recipe(name, job.config, job.overrides, shared=len(names) > 1) for name in names
     }
     first = next(iter(recipes.values()))
-    if len(policies := {recipe.training.punct for recipe in recipes.values()}) > 1:
-        raise ConfigError(
-            f"the recipes differ in training.punct ({', '.join(sorted(policies))}); choose one for"
-            " all with `punct`"
-        )
+    for name in ("punct", "evalb"):
+        if len(values := {getattr(recipe.training, name) for recipe in recipes.values()}) > 1:
+            raise ConfigError(
+                f"the recipes differ in training.{name} ({', '.join(sorted(values))}); choose one"
+                f" for all with `{name}`"
+            )
     data = read_data(first.parser, job)
     if len(data.train) < job.folds:
         raise DataError(f"{len(data.train)} sentences are too few for {job.folds} folds")

@@ -85,7 +85,7 @@ def _train_and_combine(
         None,
     )
     parser = load(job.directory, devices[0], threads=job.threads)
-    scores = score_dev(parser, first.dev, dev_vectors, first.recipe.training.punct)
+    scores = score_dev(parser, first.dev, dev_vectors, first.recipe.training.scoring)
     calibration_note = calibrate(replace(first, sources=Sources(dev=dev_vectors)))
     if calibration_note:
         say(calibration_note)

@@ -75,11 +75,10 @@ class FactoredAttention(nn.Module):
 class Factored(AttentionLayers):
     """Layers of factored self-attention over [content ; position].
 
-    The input is the content half. The paper's settings are size=512, head_size=32 and
+    The input is the content half; with settings.combine_positions="sum", it is a whole vector, to
+    which position vectors are added. The paper's settings are size=512, head_size=32 and
     feedforward=1024 for one half. The arguments are those of `AttentionLayers`.
     """
-
-    longest = 300
 
     def __init__(
         self, input_size: int, settings: Settings, *, dropout: float = 0.0, stop: bool = False
@@ -87,25 +86,29 @@ class Factored(AttentionLayers):
         attend = settings.attend or ["both"]
         if len(attend) == 1:
             attend = attend * settings.layers
+        self.adds_positions = settings.combine_positions == "sum"
+        half = input_size // 2 if self.adds_positions else input_size
         layers = (
             ResidualLayer(  # only its LayerNorms mix the two halves
-                2 * input_size,
+                2 * half,
                 settings,
-                attention=FactoredAttention(input_size, settings, entry),
-                up=FactoredLinear(input_size, settings.feedforward),
-                down=FactoredLinear(settings.feedforward, input_size),
+                attention=FactoredAttention(half, settings, entry),
+                up=FactoredLinear(half, settings.feedforward),
+                down=FactoredLinear(settings.feedforward, half),
             )
             for entry in attend
         )
         super().__init__(
-            input_size, 2 * input_size, settings, layers=layers, input_norm=True,
+            input_size, 2 * half, settings, layers=layers, input_norm=True,
             dropout=dropout, stop=stop,
         )  # fmt: skip
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Map x, [batch, length, input_size], and lengths, [batch], to twice the width of x."""
+        """Map x, [batch, length, input_size], and lengths, [batch], to [..., output_size]."""
         positions = self.position_vectors(x).expand_as(x)
-        return self.run_layers(torch.cat((self.dropout(x), positions), dim=-1), lengths)
+        x = self.dropout(x)
+        x = x + positions if self.adds_positions else torch.cat((x, positions), dim=-1)
+        return self.run_layers(x, lengths)
 
 
 def _zero_query(packed: Tensor) -> Tensor:

@@ -6,7 +6,6 @@ Options add rotary positions (Su et al. 2021), a convolution over neighbouring w
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -239,8 +238,6 @@ class AttentionLayers(nn.Module):
         stop: Whether the last position of each sentence is the stop position.
     """
 
-    longest: ClassVar[int]  # the number of learned positions; later ones share the last vector
-
     def __init__(
         self,
         input_size: int,
@@ -260,7 +257,7 @@ class AttentionLayers(nn.Module):
         self.input_norm = nn.LayerNorm(size, eps=1e-3) if input_norm else nn.Identity()
         self.norm = nn.LayerNorm(size, eps=1e-3) if settings.norm_first else nn.Identity()
         is_learned = settings.positions == "learned"
-        self.positions = nn.Embedding(self.longest, input_size) if is_learned else None
+        self.positions = nn.Embedding(settings.max_positions, input_size) if is_learned else None
 
     def position_vectors(self, x: Tensor) -> Tensor:
         """Make the vectors of the positions of x, [length, input_size]."""
@@ -294,8 +291,6 @@ class SelfAttention(AttentionLayers):
 
     The arguments are those of `AttentionLayers`; reads_graph: whether the layers read a graph.
     """
-
-    longest = 512
 
     def __init__(
         self,

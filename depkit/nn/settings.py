@@ -6,7 +6,7 @@ The comment beside a field documents the setting. Class variables say what an en
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from depkit.files.bounds import Bounds, setting
+from depkit.files.bounds import MAX_COUNT, Bounds, setting
 
 
 class Encoder:
@@ -19,6 +19,7 @@ class Encoder:
     reads_stop: ClassVar[bool] = False  # the module must know whether there is a stop position
     reads_graph: ClassVar[bool] = False  # it can read the arcs of a graph
     has_halves: ClassVar[bool] = False  # its vectors consist of content and position
+    takes_positions: ClassVar[bool] = False  # its inputs may come with their positions
     reads_pieces: ClassVar[bool] = False  # it reads word pieces, with the transformer of the inputs
 
     @property
@@ -67,6 +68,10 @@ class AttentionEncoder(Encoder):
     feedforward_dropout: float = setting(0.1, below=1)
     residual_dropout: float = setting(0.2, below=1)  # dropout of the output of each sublayer
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"  # kind of position vectors
+    # number of learned position vectors; all later positions share the last one
+    max_positions: int = setting(
+        512, minimum=1, maximum=MAX_COUNT, needs={"positions": ["learned"]}
+    )
     # true normalises the input of each sublayer; false normalises its output, as Vaswani et al.
     # (2017) do
     norm_first: bool = False
@@ -75,6 +80,11 @@ class AttentionEncoder(Encoder):
     # with a window: the artificial root, the first and the last word attend to all words, and all
     # words attend to them (Kitaev and Klein 2018, section 4.2)
     relaxed: bool = setting(False, at_test_time=True)
+
+    @property
+    def input_size(self) -> int:
+        """The size of the vectors that the encoder takes."""
+        return self.size
 
     def describe(self) -> str:
         return f"{self.kind}, {self.layers} layers"
@@ -173,11 +183,24 @@ class Factored(AttentionEncoder):
 
     has_halves: ClassVar[bool] = True
     kind: Literal["factored"] = "factored"
+    # number of learned position vectors, START and STOP included; all later positions share the
+    # last one. Kitaev and Klein (2018) have 300, and 1000 for Arabic.
+    max_positions: int = setting(
+        300, minimum=1, maximum=MAX_COUNT, needs={"positions": ["learned"]}
+    )
+    # "concat" makes the inputs the content half and position vectors the other half; "sum" adds
+    # both in vectors of the whole size, and only the matrices are factored (the control of Kitaev
+    # and Klein 2018, section 3)
+    combine_positions: Literal["concat", "sum"] = "concat"
     # Which halves attention compares (Kitaev and Klein 2018, section 4.1): a list with one entry
     # for all layers, or with one entry for each layer; [] is ["both"]
     attend: list[Literal["both", "content", "position"]] = field(
         default_factory=list, metadata={"bounds": Bounds(at_test_time=True)}
     )
+
+    @property
+    def input_size(self) -> int:
+        return 2 * self.size if self.combine_positions == "sum" else self.size
 
     def check(self) -> None:
         super().check()
@@ -209,5 +232,6 @@ class PretrainedEncoder(Encoder):
     """
 
     reads_graph: ClassVar[bool] = True
+    takes_positions: ClassVar[bool] = True
     reads_pieces: ClassVar[bool] = True
     kind: Literal["transformer"] = "transformer"

@@ -19,6 +19,7 @@ from depkit.corpus.blocks import Part
 from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence, as_iterable, check_surrogates, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
+from depkit.corpus.tree import with_tags
 from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.columns.tagging import Tagging
@@ -232,7 +233,11 @@ class Parser(ABC):
         tagged = []
         for row, sentence in enumerate(sentences):
             columns = self.tagging.columns(sentence, row, best, tags)
-            tagged.append(sentence.with_columns(columns) if columns else sentence)
+            result = sentence.with_columns(columns) if columns else sentence
+            tree, values = sentence.constituents, columns.get("xpos", columns.get("upos"))
+            if tree is not None and values and tags == "predict":
+                result = result.with_constituents(with_tags(tree, values))
+            tagged.append(result)
         return tagged
 
     @cached_property

@@ -62,6 +62,9 @@ class Context:
     # transformer: directory of a Hugging Face encoder, or its name on the hub
     model: str = setting("", at_test_time=True)
     revision: str = ""  # revision of the transformer on the hub; training writes the exact one
+    # the pretrained weights that a transformer starts from: "all", or only the "embeddings" of its
+    # word pieces, with all others initialised at random
+    weights: Literal["all", "embeddings"] = setting("all", needs="tune")
     depth: int = 0  # only this many layers of the transformer are used, the first ones; 0: all
     # "single" takes one layer, the top-th from the last (top=1 is the last layer); "average" takes
     # the mean of the `top` last layers; "mix" takes a weighted sum of them and learns the weights

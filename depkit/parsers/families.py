@@ -3,11 +3,11 @@
 import dataclasses
 from typing import Any
 
-from depkit.parsers.config import ParserConfig
+from depkit.parsers.config import ParserConfig, drop_retired
 from depkit.parsers.constituency.family import Constituency
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import Biaffine
-from depkit.parsers.settings import ConfigError, from_dict
+from depkit.parsers.settings import ConfigError, add_former, from_dict
 from depkit.parsers.tagger.family import Tagger
 from depkit.parsers.transition.family import Transition
 
@@ -25,6 +25,13 @@ def parser_fields() -> set[str]:
     """Return the keys and sections that parsers of any family have in a configuration file."""
     configs = [family.config for family in FAMILIES.values()]
     return {field.name for config in configs for field in dataclasses.fields(config)}
+
+
+def update_tables(tables: dict[str, Any]) -> None:
+    """Bring the tables of a model's config.toml up to date, in place: see `settings.add_former`."""
+    drop_retired(tables)
+    if (name := tables.get("family")) in list(FAMILIES):
+        add_former(FAMILIES[name].config, tables)
 
 
 def make_parser_config(tables: dict[str, Any]) -> ParserConfig:

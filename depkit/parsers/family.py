@@ -7,7 +7,9 @@ settings can be read and checked without it.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
@@ -17,16 +19,26 @@ from depkit.parsers.graph.config import Calibration
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
 from depkit.parsers.settings import ConfigError
 from depkit.score.evaluators import evaluate
+from depkit.score.punctuation import parse_policy
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from depkit.parsers.base import Parser
     from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.inputs.dataset import Examples
     from depkit.parsers.inputs.part import Rows
     from depkit.parsers.inputs.transformer import Transformer
     from depkit.parsers.network import ParserNetwork
+
+
+class Scoring(NamedTuple):
+    """How the trees of dev are scored.
+
+    punct: a policy of `score.punctuation`, which selects the words that are left out; evalb: the
+    parameters of EVALB, see `evalb_parameters.get_parameters`, or "auto", see `resolve_evalb`.
+    """
+
+    punct: str = "keep"
+    evalb: str = "auto"
 
 
 class CombinationError(ValueError):
@@ -45,7 +57,7 @@ class Family(ABC):
     # The table of the vocabulary with the labels of trees; "" for none
     labels: ClassVar[str] = ""
     corrects_parses: ClassVar[bool] = False  # whether inputs.draft can be set
-    scores_words: ClassVar[bool] = False  # whether scores can leave out punctuation
+    averages_trees: ClassVar[bool] = False  # the loss of a batch is a mean over trees, not words
     # The model whose tokenizer splits text for a model without one; "" for none
     default_tokenizer: ClassVar[str] = ""
 
@@ -162,6 +174,13 @@ class Family(ABC):
             context=context, transformer=transformer, num_gold=num_gold,
         )  # fmt: skip
 
+    def loss_items(self, sizes: np.ndarray) -> int:
+        """Return the number of trees or words that the loss of a batch is the mean of.
+
+        sizes: those of the batch's examples, w0 included.
+        """
+        return len(sizes) if self.averages_trees else max(1, int(sizes.sum()) - len(sizes))
+
     @property
     @abstractmethod
     def network(self) -> "Callable[..., ParserNetwork]":
@@ -200,24 +219,42 @@ class Family(ABC):
             )
         return metric or self.metrics[0]
 
+    def check_scoring(self, scoring: Scoring) -> None:
+        """Raise ConfigError for a way of scoring that the family does not have."""
+        if scoring.punct != "keep":
+            raise ConfigError(
+                f"training.punct is {scoring.punct}, but family={self.name} has no scores that"
+                " leave out punctuation; set `punct` to keep"
+            )
+        self.refuse_evalb(scoring.evalb)
+
+    def refuse_evalb(self, name: str) -> None:
+        """Raise ConfigError for parameters of EVALB."""
+        if name != "auto":
+            raise ConfigError(
+                f"training.evalb is {name}, but family={self.name} has no constituents to score;"
+                " leave it out"
+            )
+
+    def resolve_evalb(self, name: str, train: Sequence[Sentence]) -> str:
+        """Replace "auto" by the parameters of EVALB that suit a treebank of constituents."""
+        return name
+
     @abstractmethod
     def evaluate(
         self,
         config: Any,
         gold: Sequence[Sentence],
         predicted: Iterable[Sentence],
-        punct: str = "keep",
+        scoring: Scoring = Scoring(),  # noqa: B008
     ) -> dict[str, float]:
-        """Compute the scores in percent by the names in `metrics`.
+        """Compute the scores in percent by the names in `metrics`; scoring: of trees."""
 
-        punct: the policy of `score.punctuation` that selects the scored words, for scores of trees.
-        """
-
-    def describe_scores(self, punct: str) -> str:
-        """Say in the model card which words count in the scores; punct: as for `evaluate`."""
-        return (
-            "punctuation included" if punct == "keep" else f"without punctuation (--punct {punct})"
-        )
+    def describe_scores(self, scoring: Scoring) -> str:
+        """Say in the model card what counts in the scores."""
+        if scoring.punct == "keep":
+            return "punctuation included"
+        return f"without punctuation (--punct {scoring.punct})"
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: "Iterable[np.ndarray] | None"
@@ -242,7 +279,6 @@ class DependencyFamily(Family):
     metrics = ("LAS", "UAS")
     trees = "heads, relations"
     labels = "deprel"
-    scores_words = True
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
         """Also raise FormatError at a word without HEAD."""
@@ -281,16 +317,24 @@ class DependencyFamily(Family):
         """Also name the rule of the root."""
         return [*super().describe(config), f"Root: {config.decoder.root}"]
 
+    def check_scoring(self, scoring: Scoring) -> None:
+        """Raise ConfigError for an unknown policy of punctuation, and for parameters of EVALB."""
+        try:
+            parse_policy(scoring.punct)
+        except ValueError as error:
+            raise ConfigError(f"training.punct: {error}") from None
+        self.refuse_evalb(scoring.evalb)
+
     def evaluate(
         self,
         config: Any,
         gold: Sequence[Sentence],
         predicted: Iterable[Sentence],
-        punct: str = "keep",
+        scoring: Scoring = Scoring(),  # noqa: B008
     ) -> dict[str, float]:
         """Compute UAS and LAS in percent.
 
         Raises ValueError for an unknown policy, FormatError if it leaves no word to score.
         """
-        scores = evaluate(gold, predicted, punct)
+        scores = evaluate(gold, predicted, scoring.punct)
         return {"UAS": scores.UAS, "LAS": scores.LAS}

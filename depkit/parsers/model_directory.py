@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.io import PathLike
 from depkit.files.atomic import atomic
-from depkit.parsers.config import ParserConfig, drop_retired
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.ensemble_config import EnsembleConfig
-from depkit.parsers.families import get_family, make_parser_config, parser_fields
+from depkit.parsers.families import get_family, make_parser_config, parser_fields, update_tables
 from depkit.parsers.graph.config import Calibration
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError, from_dict, parse_toml, to_toml
@@ -120,7 +120,7 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
     try:
         tables = parse_toml(text)
         _check_version(directory / CONFIG, tables)
-        drop_retired(tables)
+        update_tables(tables)
         fields = parser_fields()
         config = make_parser_config({k: v for k, v in tables.items() if k in fields})
         get_family(config).check_resolved(config)

@@ -62,9 +62,9 @@ class ParserNetwork(nn.Module):
         input_size = self.inputs.output_size
         encoder: Any = config.encoder
         self.projection: nn.Module = nn.Identity()
-        if encoder.projects_inputs and input_size != encoder.size:
-            self.projection = nn.Linear(input_size, encoder.size)
-            input_size = encoder.size
+        if encoder.projects_inputs and input_size != encoder.input_size:
+            self.projection = nn.Linear(input_size, encoder.input_size)
+            input_size = encoder.input_size
         # An encoder with projected inputs applies the dropout to them itself.
         self.input_dropout = SharedDropout(
             0.0 if encoder.projects_inputs else config.inputs.dropout

@@ -148,7 +148,9 @@ _MAX_DIGITS = 18
 def parse_parameters(lines: Iterable[str], file: str) -> Parameters:
     """Parse the lines of a parameter file. Raises FormatError, which names the line.
 
-    MAX_ERROR and DEBUG are ignored: however many trees do not match, all others are scored.
+    MAX_ERROR and DEBUG are ignored: however many trees do not match, all others are scored. A file
+    that deletes all labels that spmrl.prm deletes, such as spmrl_hebrew.prm, or whose name begins
+    with spmrl, is for the version of SPMRL.
     """
     values: dict[str, list[list[str]]] = {name: [] for name in (*_SETS, *_PAIRS, *_NUMBERS)}
     for number, line in enumerate(lines, start=1):
@@ -169,8 +171,9 @@ def parse_parameters(lines: Iterable[str], file: str) -> Parameters:
     sets = {key: frozenset(value for (value,) in values[key]) for key in _SETS}
     pairs = {key: tuple((first, second) for first, second in values[key]) for key in _PAIRS}
     numbers = {key: int(values[key][-1][0]) for key in _NUMBERS if values[key]}
+    name = os.path.basename(file)
     return Parameters(
-        os.path.basename(file),
+        name,
         deleted=sets["DELETE_LABEL"],
         uncounted=sets["DELETE_LABEL_FOR_LENGTH"],
         quotes=sets["QUOTE_LABEL"],
@@ -178,4 +181,5 @@ def parse_parameters(lines: Iterable[str], file: str) -> Parameters:
         equal_words=pairs["EQ_WORD"],
         labelled=numbers.get("LABELED", 1) != 0,
         cutoff=numbers.get("CUTOFF_LEN", 40),
+        spmrl=sets["DELETE_LABEL"] >= _SPMRL.deleted or name.lower().startswith("spmrl"),
     )

@@ -115,8 +115,6 @@ def _choose_format(job: Job) -> str | None:
     Raises ConfigError if the models do not predict what the format contains.
     """
     if job.action == "tag":
-        if job.format == PTB.name:
-            raise ConfigError("depkit tag predicts no trees; choose another `format`")
         return job.format
     if not any(map(_predicts_constituents, job.models)):
         option = "`dependencies`" if job.dependencies else "`format` ptb"

@@ -14,10 +14,12 @@ from depkit.convert.formats import ConversionReport, convert
 from depkit.corpus.blocks import Part
 from depkit.corpus.cleaning import restore_wrapper
 from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, Format
-from depkit.corpus.io import PathLike, get_format, write, write_trees
+from depkit.corpus.io import PathLike, get_format, keeps_trees, write, write_trees
 from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import ParagraphCounter
+from depkit.corpus.tree import Tree
+from depkit.files.errors import FormatError
 from depkit.files.streams import open_output
 from depkit.parsers.base import Parser
 from depkit.parsers.ensembles import combine
@@ -101,9 +103,9 @@ class Run:
         is_treebank = first_sentence and first_sentence[0].line
         encoding = job.encoding if is_treebank else "utf-8"
         sentences = chain(first_sentence, sentences)
-        if self.plan.format == PTB.name:
-            trees = (sentence.constituents for sentence in sentences)
-            write_trees((restore_wrapper(tree) for tree in trees if tree), path, encoding)
+        output = self.plan.files[file_indices[0]].output
+        if self.plan.format == PTB.name or any(self._keeps_tree(x, output) for x in first_sentence):
+            write_trees((restore_wrapper(tree) for tree in _trees(sentences)), path, encoding)
         else:
             write(sentences, path, encoding)
 
@@ -133,16 +135,23 @@ class Run:
                 sentence = add_dependencies(sentence, job.dependencies)
             if self.target_format:
                 sentence = convert(sentence, self.target_format, report=self.report)
-            first_format = first_format or sentence.format
-            if first_format != sentence.format and self.plan.format not in ("json", PTB.name):
+            output = self.plan.files[file_indices[0]].output
+            format = PTB if self._keeps_tree(sentence, output) else sentence.format
+            first_format = first_format or format
+            if first_format != format and self.plan.format not in ("json", PTB.name):
                 raise ValueError(
-                    f"{sentence.file} is in the format {sentence.format.name}, but the files before"
+                    f"{sentence.file} is in the format {format.name}, but the files before"
                     f" it are in {first_format.name}; choose one `format` for all, or write"
                     " them separately with `output_dir`"
                 )
             self.totals.words += len(sentence)
             self.totals.sentences += 1
             yield sentence
+
+    def _keeps_tree(self, sentence: Sentence, output: str) -> bool:
+        """Whether a tagged sentence is written as the bracketed tree that it was read from."""
+        is_tagged = self.plan.job.action == "tag" and not self.plan.format
+        return is_tagged and keeps_trees(sentence, output)
 
     def _collect_first(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
@@ -166,6 +175,14 @@ class Run:
     def _note_input_warnings(self) -> None:
         for warning in find_input_warnings(self.parser, self.first_sentences):
             self.note(warning)
+
+
+def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
+    for sentence in sentences:
+        if sentence.constituents is None:
+            message = "the sentence has no bracketed tree to write; choose another format"
+            raise FormatError(*sentence.location(), message)
+        yield sentence.constituents
 
 
 def _load_parser(job: Job) -> Parser:

@@ -30,7 +30,7 @@ def write_card(plan: Plan, state: State, calibration_note: str = "") -> None:
         score_list = ", ".join(f"{name} {score:.2f}" for name, score in tokenizer_scores.items())
         tokenizer = f"{score_list} (F1 on dev)"
     about = f"\n{recipe.about}\n" if recipe.about else ""
-    punctuation = family.describe_scores(recipe.training.punct)
+    punctuation = family.describe_scores(recipe.training.scoring)
     processes = state.origin.settings.get(TORCHRUN, "")
     text = f"""# A depkit {family.noun}
 {about}
@@ -71,7 +71,7 @@ def write_ensemble_card(
     about = f"\n{recipe.about}\n" if recipe.about else ""
     rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
     score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
-    punctuation = get_family(recipe.parser).describe_scores(recipe.training.punct)
+    punctuation = get_family(recipe.parser).describe_scores(recipe.training.scoring)
     text = f"""# A depkit ensemble
 {about}
 - Members: {len(members)}, each trained on the {len(plan.train)} sentences of the treebank \

@@ -145,7 +145,10 @@ def resolve_auto(recipe: Recipe, train: Sequence[Sentence]) -> Recipe:
     """
     family = get_family(recipe.parser)
     training = _limit_batches(_choose_epochs(recipe.training, train), train)
-    training = replace(training, select=family.select(training.select))
+    training = replace(
+        training, select=family.select(training.select),
+        evalb=family.resolve_evalb(training.evalb, train),
+    )  # fmt: skip
     return replace(recipe, parser=family.resolve_auto(recipe.parser, train), training=training)
 
 

@@ -35,6 +35,7 @@ class BaseJob:
     patience: int | None = None  # stop after this number of epochs without a better dev score
     max_time: str = ""  # the maximum time of training: "90s", "10m", "2h"
     punct: str = ""  # words left out of dev scores: a policy of `evaluate` instead of the recipe's
+    evalb: str = ""  # the parameters of EVALB for dev scores of constituents, see `training.evalb`
     resume: bool = False  # resume the run in `output`
     # Keep the optimiser's state when training is finished, so that `resume` can add more epochs. It
     # is several times as large as the model.
@@ -61,7 +62,10 @@ class BaseJob:
     @property
     def overrides(self) -> list[str]:
         """The KEY=VALUE settings, followed by those that have arguments of their own."""
-        values = {"epochs": self.epochs, "patience": self.patience, "punct": self.punct or None}
+        values = {
+            "epochs": self.epochs, "patience": self.patience, "punct": self.punct or None,
+            "evalb": self.evalb or None,
+        }  # fmt: skip
         given = (f"training.{key}={value}" for key, value in values.items() if value is not None)
         return [*self.settings, *given]
 

@@ -14,6 +14,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
 from depkit.parsers.engine.weights import write_weights
 from depkit.parsers.families import get_family
+from depkit.parsers.family import Scoring
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.inputs.dataset import Examples, layout, split_context
 from depkit.parsers.inputs.part import Rows
@@ -86,34 +87,36 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
     training = plan.recipe.training
     updates = count_updates(run.feed, plan.recipe)
     dev_interval = dev_epochs(sum(map(len, plan.dev)), int(run.feed.sizes(0).sum()))
-    group_size = batches_per_update(training.accumulate)
     started = clock() - state.seconds  # including earlier parts of a resumed run
     while not is_finished(state, plan):
         random = np.random.default_rng([plan.seed, state.epoch])
         data = None  # free the last epoch's data before the next epoch's data are made
         data = run.feed.data(state.epoch)
         network.start_epoch(data.dataset)
-        batches = length_batches(data.sizes, training.batch_tokens, random)
+        groups = group_batches(data.sizes, training, random)  # one for each update
+        ends = np.cumsum([len(batches) for batches in groups])
+        done = int(np.searchsorted(ends, state.batch, side="right"))
         network.train()
         totals = torch.tensor([state.loss, 0.0], device=plan.device)  # loss and number of words
         epoch_started = time.monotonic()
-        while state.batch < len(batches):
+        while done < len(groups):
             seconds = clock() - started
             fraction = max(state.update / updates, seconds / plan.max_time)  # finished part
             for group in run.optimizer.param_groups:
                 factor = rate_factor(training, state.update, fraction, updates, state.reductions)
                 group["lr"] = group["rate"] * factor
-            _update(run, data, batches[state.batch : state.batch + group_size], totals)
+            _update(run, data, groups[done], totals)
+            done += 1
             if seconds > plan.max_time:
                 break
             if progress.bars.is_due():
                 progress.show(
                     max(state.update / updates, seconds / plan.max_time),
                     f"epoch {state.epoch + 1} of {training.epochs}"
-                    f"  loss {float(totals[0]) / math.ceil(state.batch / group_size):.3f}"
+                    f"  loss {float(totals[0]) / done:.3f}"
                     f"  {float(totals[1]) / (time.monotonic() - epoch_started):,.0f} words/s",
                 )
-            if seconds - state.seconds > CHECKPOINT_SECONDS and state.batch < len(batches):
+            if seconds - state.seconds > CHECKPOINT_SECONDS and done < len(groups):
                 state.loss, state.seconds = float(totals[0]), clock() - started
                 _check_finite(state.loss, network)
                 yield None
@@ -126,15 +129,15 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
         state.epoch += 1
         scores: dict[str, float] = {}
         if state.epoch % dev_interval == 0 or is_finished(state, plan):
-            scores = on_first(score_dev, run.parser, plan.dev, plan.sources.dev, training.punct)
+            scores = on_first(score_dev, run.parser, plan.dev, plan.sources.dev, training.scoring)
             # Otherwise this could be the end of the time, with dev not scored.
             state.seconds = clock() - started
         is_best = bool(scores) and scores[training.select] > state.best
         if is_best:
             state.best, state.best_epoch = scores[training.select], state.epoch
-        mean_loss = float(totals[0]) / math.ceil(state.batch / group_size)
+        mean_loss = float(totals[0]) / done
         state.batch, state.loss = 0, 0.0
-        if state.update <= training.warmup:
+        if state.update <= training.warmup_updates(updates):
             state.reduced_epoch = state.epoch  # stagnant epochs count from the end of the warm-up
         elif scores and is_stagnant(state, training):
             state.reductions, state.reduced_epoch = state.reductions + 1, state.epoch
@@ -151,12 +154,20 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
 
 
 def _update(run: Run, data: Examples, batches: Sequence[np.ndarray], totals: Tensor) -> None:
-    """Update the weights by the mean gradient of batches; add their loss and words to `totals`."""
+    """Update the weights by the mean gradient of batches; add their loss and words to `totals`.
+
+    If the loss of a batch is a mean over trees, or the batches are the parts of one larger batch,
+    each tree or word counts the same, otherwise each batch.
+    """
+    family = get_family(run.parser.config)
+    is_weighted = family.averages_trees or run.plan.recipe.training.batch_sentences
+    items = [family.loss_items(data.sizes[indices]) if is_weighted else 1 for indices in batches]
+    shares = {id(indices): n / sum(items) for indices, n in zip(batches, items, strict=True)}
     # Seed each update, so that a resumed run draws the same random numbers.
     torch.manual_seed(own_seed(run.plan.seed * 1_000_003 + run.state.update))
     with sum_gradients(run.network, totals) as own_totals:
         for indices in own_part(batches):
-            own_totals += compute_gradients(run, data, indices, 1 / len(batches))
+            own_totals += compute_gradients(run, data, indices, shares[id(indices)])
     if clip := run.plan.recipe.training.clip:
         nn.utils.clip_grad_norm_(run.network.parameters(), clip)
     run.optimizer.step()
@@ -179,6 +190,24 @@ def is_stagnant(state: State, training: Training) -> bool:
     return training.schedule == "plateau" and state.epoch - last_change >= training.plateau
 
 
+def group_batches(
+    sizes: np.ndarray, training: Training, random: np.random.Generator
+) -> list[list[np.ndarray]]:
+    """Divide the examples of an epoch into updates, and each update into batches.
+
+    sizes: those of the examples. Returns the indices of the examples of each batch.
+    """
+    if count := training.batch_sentences:
+        parts = np.split(random.permutation(len(sizes)), range(count, len(sizes), count))
+        return [
+            [part[batch] for batch in length_batches(sizes[part], training.batch_tokens)]
+            for part in parts
+        ]
+    batches = length_batches(sizes, training.batch_tokens, random)
+    size = batches_per_update(training.accumulate)
+    return [batches[start : start + size] for start in range(0, len(batches), size)]
+
+
 def count_updates(feed: Feed, recipe: Recipe) -> int:
     """Count the updates of all epochs."""
     training = recipe.training
@@ -189,8 +218,7 @@ def count_updates(feed: Feed, recipe: Recipe) -> int:
         sizes = feed.sizes(epoch)
         key = sizes.tobytes()
         if key not in counts:
-            batches = len(length_batches(sizes, training.batch_tokens, random))
-            counts[key] = math.ceil(batches / batches_per_update(training.accumulate))
+            counts[key] = len(group_batches(sizes, training, random))
         updates += counts[key]
     return updates
 
@@ -199,7 +227,7 @@ def score_dev(
     parser: Parser,
     sentences: Sequence[Sentence],
     context: Rows | None,
-    punct: str = "keep",
+    scoring: Scoring = Scoring(),  # noqa: B008
 ) -> dict[str, float]:
     """Return the scores of a parser on dev sentences in percent, by metric; see `Family.evaluate`.
 
@@ -207,7 +235,7 @@ def score_dev(
     the parser does not read precomputed vectors.
     """
     predicted = parser.predict(sentences, dev_vectors(sentences, context))
-    return get_family(parser.config).evaluate(parser.config, sentences, predicted, punct)
+    return get_family(parser.config).evaluate(parser.config, sentences, predicted, scoring)
 
 
 def dev_vectors(sentences: Sequence[Sentence], context: Rows | None) -> Iterator[np.ndarray] | None:

@@ -43,7 +43,8 @@ class Origin:
         names = [
             name
             for name in self.settings | current.settings
-            if name not in _CHANGEABLE and self.settings.get(name) != current.settings.get(name)
+            if name not in _CHANGEABLE
+            and not _same(self.settings.get(name), current.settings.get(name))
         ]
         differences = [
             f"{name}{' ' if name.startswith('--') else '='}{self.settings.get(name, '(unset)')}"
@@ -59,6 +60,16 @@ class Origin:
         ]
         # Files have the names of the options; messages name arguments.
         return re.sub(r"--(\w+)", r"`\1`", ", ".join(differences))
+
+
+def _same(first: str | None, second: str | None) -> bool:
+    """Whether two values are the same; 200 and 200.0 are."""
+    if first == second or first is None or second is None:
+        return first == second
+    try:
+        return float(first) == float(second)
+    except ValueError:
+        return False
 
 
 def check_origin(directory: Path, original: Origin, current: Origin) -> None:

@@ -12,9 +12,16 @@ from typing import Any, Literal, get_type_hints
 from depkit.corpus.io import PathLike
 from depkit.files.bounds import MAX_COUNT, setting
 from depkit.files.suggestion import describe_unknown
-from depkit.parsers.config import ParserConfig, drop_retired
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.encoders import ENCODERS
-from depkit.parsers.families import FAMILIES, get_family, make_parser_config, parser_fields
+from depkit.parsers.families import (
+    FAMILIES,
+    get_family,
+    make_parser_config,
+    parser_fields,
+    update_tables,
+)
+from depkit.parsers.family import Scoring
 from depkit.parsers.settings import (
     ConfigError,
     check_effects,
@@ -25,9 +32,10 @@ from depkit.parsers.settings import (
     parse_toml,
     setting_names,
 )
-from depkit.score.punctuation import parse_policy
 
 RENAMED = {"kk2018-factored": "factored"}  # recipes whose old names can still be used
+# Keys of shipped recipes that say which rows of a paper they belong to; see `rows`
+ABOUT_ROWS = ("paper", "scores", "needs", "set", "sets", "rows")
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
 
 
@@ -45,6 +53,9 @@ class Training:
     updates: int = setting(0, maximum=MAX_COUNT)
     # batches of each process in an update, which uses their mean gradient
     accumulate: int = setting(1, minimum=1, maximum=MAX_COUNT)
+    # sentences of an update, drawn at random; they are read in as many batches as they need. 0: an
+    # update has `accumulate` batches
+    batch_sentences: int = setting(0, maximum=MAX_COUNT)
     rate: float = 2e-3  # the highest learning rate
     context_rate: float = 5e-5  # the highest rate of the last layer of a fine-tuned transformer
     layer_decay: float = 1.0  # multiplies context_rate from each layer to the layer below
@@ -53,11 +64,13 @@ class Training:
     epsilon: float = 1e-12  # of Adam
     # of Adam: an L2 penalty; of AdamW: weights are multiplied by 1 - rate * weight_decay
     weight_decay: float = 0.0
+    decay_biases: bool = True  # false: no weight decay of biases and of layer normalisation
     optimizer: Literal["adam", "adamw"] = "adam"
     clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
-    # Updates over which the rate rises linearly, before the schedule begins. With the schedule
-    # "linear", the rise is faster if they would take more than a fifth of the training.
-    warmup: int = setting(0, maximum=MAX_COUNT)
+    # Updates over which the rate rises linearly, before the schedule begins; a number below 1 is
+    # their share of all updates. With the schedule "linear", the rise is faster if they would take
+    # more than a fifth of the training.
+    warmup: float = setting(0.0, maximum=MAX_COUNT)
     # "linear" lowers the rate to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
     # "exponential" multiplies it by `decay` smoothly over each `decay_updates` updates, "step"
     # after each `decay_updates` updates, "plateau" after each `plateau` epochs without a better dev
@@ -73,8 +86,21 @@ class Training:
     select: str = ""
     # The words that dev scores of trees leave out as punctuation: a policy of depkit eval --punct
     punct: str = "keep"
+    # The parameters of EVALB that score the dev trees of a constituency parser: collins, new, nk,
+    # spmrl, or a parameter file (.prm). "auto" is spmrl if labels of train carry features, as in
+    # NP##f=s##, otherwise collins.
+    evalb: str = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     storage: Literal["float32", "float16"] = "float32"  # of weights in the model directory
+
+    def warmup_updates(self, updates: int) -> float:
+        """Return the number of updates of the warm-up; updates: that of the whole training."""
+        return self.warmup * updates if self.warmup < 1 else self.warmup
+
+    @property
+    def scoring(self) -> Scoring:
+        """How the trees of dev are scored."""
+        return Scoring(self.punct, self.evalb)
 
 
 @dataclass(frozen=True)
@@ -171,7 +197,7 @@ def make_recipe(
         # It is a model's config.toml. If it is older than a setting of the recipe, that setting
         # must have its default value, as it has when the model is loaded.
         tables = {key: table for key, table in tables.items() if key not in overrides}
-        drop_retired(overrides)
+        update_tables(overrides)
     for key in ("format_version", "calibration"):  # only a model's config.toml has these
         overrides.pop(key, None)
     written = {} if is_complete else overrides  # by the user
@@ -210,7 +236,9 @@ def split_name(name: str) -> tuple[str, dict[str, Any]]:
 
 def _read_file(file: PathLike) -> dict[str, Any]:
     try:
-        return parse_toml(Path(file).read_text("utf-8"))
+        tables = parse_toml(Path(file).read_text("utf-8"))
+        # It may be a copy of a shipped recipe.
+        return {k: v for k, v in tables.items() if "rows" not in tables or k not in ABOUT_ROWS}
     except (ConfigError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: {error}") from None
 
@@ -231,10 +259,21 @@ def from_tables(tables: dict[str, Any]) -> Recipe:
     return replace(from_dict(Recipe, {"parser": {}} | recipe_tables), parser=parser)
 
 
+def read_recipe_text(name: str) -> str:
+    """Read the file of a shipped recipe."""
+    return resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
+
+
+def read_shipped_file(name: str) -> dict[str, Any]:
+    """Read the tables in the file of a shipped recipe, without those of its base recipe."""
+    return tomllib.loads(read_recipe_text(name))
+
+
 def _read_shipped(name: str) -> dict[str, Any]:
     """Read the tables of a shipped recipe, which override those of its base recipe, if any."""
-    text = resources.files("depkit.recipes").joinpath(f"{name}.toml").read_text("utf-8")
-    tables = tomllib.loads(text)
+    tables = read_shipped_file(name)
+    for key in ABOUT_ROWS:
+        tables.pop(key, None)
     if "base" not in tables:
         return tables
     base = _read_shipped(tables.pop("base"))
@@ -257,12 +296,14 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             f"parsers of the family {family.name} cannot correct parses; leave inputs.draft out"
         )
-    try:
-        parse_policy(recipe.training.punct)
-    except ValueError as error:
-        raise ConfigError(f"training.punct: {error}") from None
-    check_punct(recipe)
+    family.check_scoring(recipe.training.scoring)
     training = recipe.training
+    for name, unset in (("accumulate", 1), ("updates", 0)):
+        if training.batch_sentences and getattr(training, name) != unset:
+            raise ConfigError(
+                f"training.batch_sentences and training.{name} both set the size of an update; set"
+                f" training.{name}={unset}"
+            )
     if training.schedule == "plateau" and training.plateau >= training.patience:
         raise ConfigError(
             f"training.plateau is {training.plateau}, but training stops after"
@@ -270,16 +311,6 @@ def check_recipe(recipe: Recipe) -> None:
             " training.plateau to a smaller number, or `patience` to a larger one"
         )
     family.select(training.select)
-
-
-def check_punct(recipe: Recipe) -> None:
-    """Raise ConfigError if training.punct is set for a family whose scores leave out no words."""
-    family = get_family(recipe.parser)
-    if recipe.training.punct != "keep" and not family.scores_words:
-        raise ConfigError(
-            f"training.punct is {recipe.training.punct}, but family={family.name} has no"
-            " scores that leave out punctuation; set `punct` to keep"
-        )
 
 
 def adopt_parts(recipe: Recipe, config: ParserConfig) -> Recipe:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import torch
 
 from depkit.corpus.io import PathLike
+from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import atomic, atomic_directory, copy_directory
 from depkit.files.errors import FormatError
 from depkit.files.lock import LOCK, lock_directory
@@ -58,7 +59,6 @@ from depkit.training.recipe import (
     Recipe,
     Training,
     adopt_parts,
-    check_punct,
     make_recipe,
     split_name,
     trained_parts,
@@ -101,7 +101,7 @@ def run_job(job: TrainingJob) -> Path:
                 " training.* and decoder.* can be changed; omit the other settings"
             )
         recipe = adopt_parts(recipe, initial.config)
-        check_punct(recipe)
+        get_family(recipe.parser).check_scoring(recipe.training.scoring)
     device = set_up_device(own_device(job.device), job.threads)
     members: Literal["seed", ""] = "seed" if job.seeds > 1 else ""
     with join_ranks(device), reserve_output(job.output, job.resume, members) as directory:
@@ -213,19 +213,12 @@ def prepare(
     recipe, sources = load_sources(
         recipe, data.train, data.dev, device, files=data.elmo, initial=initial, say=say
     )
-    if (punct := recipe.training.punct) != "keep":  # find out now whether it can be applied to dev
-        try:
-            get_family(recipe.parser).evaluate(recipe.parser, data.dev, data.dev, punct)
-        except FormatError as error:
-            raise ConfigError(
-                f"training.punct={punct} cannot be applied to dev: {error.message}. To score all"
-                " words, set `punct` to keep."
-            ) from None
+    check_dev_scores(recipe, data.dev)
     if recipe.parser.inputs.draft:
         for name, sentences in (("train", data.train), ("dev", data.dev)):
             drafts = [sentence.draft for sentence in sentences if sentence.draft]
             scores = get_family(recipe.parser).evaluate(
-                recipe.parser, sentences, drafts, recipe.training.punct
+                recipe.parser, sentences, drafts, recipe.training.scoring
             )
             listed = " ".join(f"{metric} {score:.2f}" for metric, score in scores.items())
             say(f"the parses of {name} that are corrected: {listed}")
@@ -235,6 +228,19 @@ def prepare(
         recipe=recipe, train=data.train, dev=data.dev, directory=directory, device=device,
         sources=sources, initial=initial,
     )  # fmt: skip
+
+
+def check_dev_scores(recipe: Recipe, dev: Sequence[Sentence]) -> None:
+    """Raise ConfigError if training.punct cannot be applied to dev, which is better known now."""
+    if (punct := recipe.training.punct) != "keep":
+        try:
+            scoring = recipe.training.scoring
+            get_family(recipe.parser).evaluate(recipe.parser, dev, dev, scoring)
+        except FormatError as error:
+            raise ConfigError(
+                f"training.punct={punct} cannot be applied to dev: {error.message}. To score all"
+                " words, set `punct` to keep."
+            ) from None
 
 
 def _report_sizes(asked: Training, chosen: Training, words: int, say: Say) -> None:

@@ -1,6 +1,7 @@
 """Learning rates: of the parts of a network, and over time."""
 
 import re
+from collections.abc import Iterator
 
 from torch import nn
 
@@ -27,27 +28,31 @@ def rate_factor(
         updates: The number of updates of the whole run.
         reductions: How often the schedule "plateau" has reduced the rate.
     """
-    if training.warmup:
-        rise = (update + 1) / training.warmup
+    if warmup := training.warmup_updates(updates):
+        rise = (update + 1) / warmup
+        if training.warmup < 1:
+            rise = max(rise, fraction / training.warmup)
         if training.schedule == "linear":
             rise = max(rise, fraction / LONGEST_WARMUP)
         if rise <= 1:
             return rise
     if training.schedule == "exponential":
-        return training.decay ** ((update - training.warmup) / training.decay_updates)
+        return training.decay ** ((update - warmup) / training.decay_updates)
     if training.schedule == "step":
-        return training.decay ** ((update - training.warmup) // training.decay_updates)
+        return training.decay ** ((update - warmup) // training.decay_updates)
     if training.schedule == "plateau":
         return training.decay**reductions
     if training.schedule == "linear":
         # The factor falls from 1 at the end of the warm-up to 0 at the end of the run.
-        end = min(training.warmup / updates, LONGEST_WARMUP)  # of the warm-up
+        end = min(warmup / updates, LONGEST_WARMUP)  # of the warm-up
         return min(1.0, max(0.0, 1 - fraction) / (1 - end))
     return 1.0
 
 
 def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:
     """Group the trained parameters by their highest learning rate, as torch.optim takes them.
+
+    With decay_biases=false, weights without decay form groups of their own.
 
     The last layer of a transformer has the rate `context_rate`. From each layer to the layer below,
     down to the embeddings, the rate is multiplied by `layer_decay` (Howard and Ruder 2018). All
@@ -60,6 +65,9 @@ def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:
         for name, weight in (body.named_parameters() if body is not None else ())
         if GRAPH not in name.split(".")
     }
+    if body is not None and context is not None and context.config.weights == "embeddings":
+        pieces = body.get_input_embeddings().weight
+        body_weights = {name: x for name, x in body_weights.items() if x is pieces}
     layers = {name: _layer_number(name) for name in body_weights}
     top = max(layers.values(), default=0)
     depth = {name: top - layer if layer >= 0 else 0 for name, layer in layers.items()}
@@ -67,11 +75,25 @@ def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:
         id(weight): training.context_rate * training.layer_decay ** depth[name]
         for name, weight in body_weights.items()
     }
-    groups: dict[float, list[nn.Parameter]] = {}
+    undecayed = set() if training.decay_biases else set(map(id, _biases(network)))
+    groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
     for weight in network.parameters():
         if weight.requires_grad:
-            groups.setdefault(body_rates.get(id(weight), training.rate), []).append(weight)
-    return [{"params": weights, "rate": rate, "lr": rate} for rate, weights in groups.items()]
+            rate = body_rates.get(id(weight), training.rate)
+            groups.setdefault((rate, id(weight) in undecayed), []).append(weight)
+    return [
+        {"params": weights, "rate": rate, "lr": rate} | ({"weight_decay": 0.0} if plain else {})
+        for (rate, plain), weights in groups.items()
+    ]
+
+
+def _biases(network: nn.Module) -> Iterator[nn.Parameter]:
+    """Yield all biases, and the weights of layer normalisation."""
+    for module in network.modules():
+        is_norm = isinstance(module, nn.LayerNorm) or type(module).__name__.endswith("Norm")
+        for name, weight in module.named_parameters(recurse=False):
+            if is_norm or "bias" in name:
+                yield weight
 
 
 def _layer_number(name: str) -> int:

@@ -19,6 +19,7 @@ from depkit.parsers.families import get_family
 from depkit.parsers.inputs.dataset import Examples
 from depkit.parsers.inputs.parts import reads_dictionary
 from depkit.parsers.inputs.tables import SPECIAL, Table
+from depkit.parsers.inputs.transformer import with_random_layers
 from depkit.parsers.inputs.vocabulary import Vocabulary, extend_vocabulary
 from depkit.parsers.model_directory import CARD, write_config, write_description
 from depkit.parsers.network import ParserNetwork
@@ -157,6 +158,8 @@ def _make_run(plan: Plan, vocabulary: Vocabulary, state: State) -> Run:
     transformer = sources.transformer
     if transformer and config.inputs.context.tune:  # keep the original for runs with other seeds
         transformer = replace(transformer, body=deepcopy(transformer.body))
+        if config.inputs.context.weights == "embeddings" and not plan.initial:
+            transformer = with_random_layers(transformer)
     network = family.network(config, vocabulary, transformer)
     if sources.vectors:
         table = make_vector_table(sources.vectors, config.inputs.vectors.scale)

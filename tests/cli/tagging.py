@@ -1,5 +1,7 @@
 """A sentence with parts that tagging must not change, and helpers of the tests of tagging."""
 
+from depkit.corpus.cleaning import restore_wrapper
+from depkit.corpus.tree import with_tags
 from tests.cli.commands import SMALL, set_options
 
 QUICK = [*SMALL, *set_options("training.updates=0")]
@@ -36,3 +38,8 @@ def remove_tags(path):
 def clear_columns(sentences, *columns):
     """Return the sentences with _ in these columns."""
     return [s.with_columns(dict.fromkeys(columns, ["_"] * len(s))) for s in sentences]
+
+
+def remove_tags_of_trees(sentences):
+    """Return the trees of sentences, with X as the tag of every word."""
+    return [str(restore_wrapper(with_tags(s.constituents, ["X"] * len(s)))) for s in sentences]

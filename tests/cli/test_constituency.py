@@ -133,7 +133,7 @@ def test_models_of_other_families_write_no_trees():
     assert "predicts no constituency trees" in str(error)
     error = parse.failure("--format", "ptb", *ON_CPU, stdin=TEXT)
     assert "predicts no constituency trees" in str(error)
-    assert "predicts no trees" in str(tag.failure("--format", "ptb", *ON_CPU, stdin=TEXT))
+    assert "has no bracketed tree" in str(tag.failure("--format", "ptb", *ON_CPU, stdin=TEXT))
 
 
 def test_a_parser_without_tokenizer_can_use_that_of_another_model(tmp_path, model):
@@ -164,7 +164,11 @@ def test_an_ensemble_of_constituency_parsers_is_trained_and_parses(tmp_path):
 
 def test_the_card_and_info_describe_the_model(model):
     card = (model / "README.md").read_text()
-    assert "COLLINS.prm" in card and "tokenizer of en-ewt" in card and "constituents" in card
+    assert (
+        "the parameters collins of EVALB" in card
+        and "tokenizer of en-ewt" in card
+        and "constituents" in card
+    )
     out, _ = info(model)
     assert "yes, with the tokenizer of en-ewt" in out
 
@@ -206,3 +210,69 @@ def test_dependency_treebanks_and_teachers_are_refused(model, tmp_path):
 def test_trees_on_stdin_are_recognised(model):
     out, _ = parse("--model", model, *ON_CPU, stdin=Path(TREES).read_text())
     assert len(out.splitlines()) == 26
+
+
+def write_features(path: Path) -> Path:
+    """Write trees in the manner of the treebanks of SPMRL: labels have features with spaces."""
+    trees = [
+        f"(TOP (S##m=d## (NP##f=suj t## (D##g=m|n=s## {d}) (N##lem=(|g=m## {n}))"
+        f" (VP##a b## (V##m=ind## {v})) (PONCT## .)))"
+        for d in ("le", "un", "ce") for n in ("chat", "chien", "mot") for v in ("dort", "lit")
+    ]  # fmt: skip
+    path.write_text("\n".join(trees) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--evalb", "spmrl"]])
+def test_trees_with_features_are_learned(options, tmp_path):
+    trees = write_features(tmp_path / "spmrl.mrg")
+    quick = set_options(
+        "training.updates=0", "training.warmup=0", "training.rate=1e-2", "inputs.dropout=0",
+        "inputs.part_dropout=0", "training.patience=8", "encoder.residual_dropout=0",
+    )  # fmt: skip
+    _, err = train(
+        trees, "--dev", trees, "-o", tmp_path / "m", "--recipe", "kk2018-small", "--epochs", 40,
+        *SMALL, *quick, *options,
+    )  # fmt: skip
+    assert ", dev LF1 100.00" in err
+    assert 'evalb = "spmrl"' in (tmp_path / "m" / "config.toml").read_text()
+    assert "with the parameters spmrl of EVALB" in (tmp_path / "m" / "README.md").read_text()
+    out, _ = parse(trees, "--model", tmp_path / "m", *ON_CPU)
+    assert out.splitlines()[0] == "(TOP (S (NP (D le) (N chat)) (VP (V dort)) (PONCT .)))"
+
+
+def test_other_parameters_of_evalb_select(tmp_path):
+    """With collins, the label NP##f=s## never equals NP; a parameter file is read from its path."""
+    trees, prm = write_features(tmp_path / "spmrl.mrg"), tmp_path / "my.prm"
+    prm.write_text("DELETE_LABEL NP\n")
+    common = (trees, "--dev", trees, "--recipe", "kk2018-small", "--epochs", 1, *SMALL)
+    _, err = train(*common, "-o", tmp_path / "m", "--evalb", "collins")
+    assert "best epoch: 1 of 1, dev LF1 0.00" in err
+    train(*common, "-o", tmp_path / "n", *set_options(f"training.evalb={prm}"))
+    assert f'evalb = "{prm}"' in (tmp_path / "n" / "config.toml").read_text()
+    message = str(train.failure(*common, "-o", tmp_path / "o", "--evalb", "colins"))
+    assert "training.evalb: there are no parameters 'colins'" in message
+    message = str(train.failure(TINY, "--dev", TINY, "-o", tmp_path / "o", "--evalb", "spmrl"))
+    assert "family=biaffine has no constituents" in message
+
+
+def test_predicted_tags_do_not_end_a_training(tmp_path):
+    """Words are deleted by the gold tags; a dev part without a scored word has the score 0."""
+    dev = tmp_path / "dev.mrg"
+    dev.write_text("(S (X (. .) (, ,)) (. .))\n")
+    predict = set_options("scorer.predict=['xpos']")
+    common = ("--recipe", "kk2018-small", "--epochs", 1, *SMALL, *predict)
+    _, err = train(TREES, "--dev", dev, "-o", tmp_path / "a", *common)
+    assert "best epoch: 1 of 1, dev LF1 0.00" in err
+    parse(TREES, "--model", tmp_path / "a", *ON_CPU)
+
+
+def test_dev_scores_delete_words_by_their_gold_tags():
+    from depkit.parsers.families import FAMILIES
+
+    gold, parsed = (
+        list(read([f"(S (NP (NN rain)) (VP (VBZ falls) ({tag} now)) ({stop} .))\n"]))
+        for tag, stop in (("RB", "."), (",", "NN"))
+    )
+    scores = FAMILIES["constituency"].evaluate(None, gold, parsed)
+    assert scores == {"LF1": 100.0, "LP": 100.0, "LR": 100.0, "EM": 100.0}

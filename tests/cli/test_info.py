@@ -225,3 +225,37 @@ def test_a_directory_does_not_replace_a_bundled_model(tmp_path, monkeypatch):
     assert model_directory.find_model("en-ewt") == model_directory.BUNDLED / "en-ewt"
     assert model_directory.find_model("./en-ewt") == Path("en-ewt")
     assert model_directory.find_model(Path("en-ewt").absolute()) == tmp_path / "en-ewt"
+
+
+def test_a_recipe_is_described_with_the_rows_of_its_paper():
+    out = run("kk2018-char")
+    assert out.startswith("The best parser of Kitaev and Klein (2018)")
+    assert "Tables 4 and 5, CharLSTM: dev 93.61 F1; needs WSJ\n" in out
+    arabic = "depkit train TRAIN --dev DEV -o DIR --recipe kk2018-char --set encoder.max_positions="
+    assert f"    {arabic}1000\n" in out
+    assert "[encoder]" not in out and 'positions = "learned"' in run("kk2018-char", "-v")
+    facts = load_facts("kk2018-char")
+    assert facts["recipe"] == "kk2018-char" and facts["settings"]["inputs"]["word"] == 0
+    assert [row["command"] for row in facts["rows"]][3] == f"{arabic}1000"
+    assert load_facts("selfatt")["rows"] == [] and "In the commands" not in run("selfatt")
+
+
+def test_a_model_goes_before_a_recipe_of_the_same_name(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model.rename(tmp_path / "bilstm")
+    assert "# A small parser" in run("bilstm")
+    assert "The inputs and the scorers of `selfatt`" not in run("bilstm")
+
+
+def test_all_rows_are_listed_by_paper_and_table():
+    out = run("--recipes")
+    assert out.index("Kitaev and Klein (2018), Con") < out.index("Li et al. (2019), Self-attentive")
+    assert out.index("Table 1, depth 10") < out.index("Table 4, 3 SelfAtt + 3 BiLSTM with BERT")
+    line = "depkit ensemble TRAIN --dev DEV -o DIR --recipes li2019-bert,li2019-bilstm-bert\n"
+    assert f"    {line}" in out
+    facts = load_facts("--recipes")
+    assert list(facts["recipes"]) == recipe_names() and len(facts["rows"]) == out.count(
+        "    depkit"
+    )
+    _, err = Command("info")("--recipes", "selfatt", code=2)
+    assert "leave MODEL out" in err

@@ -14,8 +14,14 @@ from depkit.cli.main import run
 from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import jackknife
 from tests.cli.commands import ON_CPU, assert_fails
-from tests.cli.tagging import QUICK, clear_columns, remove_tags, write_rich
-from tests.conftest import TINY
+from tests.cli.tagging import (
+    QUICK,
+    clear_columns,
+    remove_tags,
+    remove_tags_of_trees,
+    write_rich,
+)
+from tests.conftest import TINY, TREES
 from tests.files.access import refuse_access
 from tests.training.small_runs import kill_training_at
 
@@ -181,3 +187,17 @@ def test_a_directory_without_access_is_reported_before_the_training(tmp_path, ca
     error = f"depkit: error: {output}: Permission denied\n"
     assert_fails(capfd, ["jackknife", str(TINY), *FOLDS, "-o", str(output)], 1, error)
     assert not list(tmp_path.iterdir())
+
+
+def test_jack_knifing_keeps_trees(tmp_path):
+    """The trees of a bracketed file are written with other tags, also by a constituency parser."""
+    out, table = tmp_path / "out.mrg", tmp_path / "out.conllu"
+    recipes = (["--recipe", "kk2018-small"], ["--recipe", "tagger"])
+    for recipe in recipes:
+        assert run(["jackknife", str(TREES), "-o", str(out), *recipe, *FOLDS]) == 0
+        gold, tagged = list(depkit.read(TREES)), list(depkit.read(out))
+        assert remove_tags_of_trees(gold) == remove_tags_of_trees(tagged)
+        assert [s.form for s in gold] == [s.form for s in tagged]
+        assert [s.xpos for s in gold] != [s.xpos for s in tagged]
+    assert run(["jackknife", str(TREES), "-o", str(table), *recipes[1], *FOLDS]) == 0
+    assert [s.xpos for s in depkit.read(table)] == [s.xpos for s in tagged]

@@ -140,7 +140,7 @@ def bash_completions(folder: Path, *words: str) -> list[str]:
 
 FILES = ["dev.conllu", "en.model", "my *.conllu", "my file.conllu", "train"]
 DIRECTORIES = ["en.model", "train"]
-LI2019 = ["li2019-bert", "li2019-bilstm", "li2019-elmo", "li2019-selfatt"]
+LI2019 = [name for name in recipe_names() if name.startswith("li2019-")]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 import depkit
 from depkit.cli.main import run
 from depkit.corpus.sentence import new_sentence
+from depkit.corpus.tree import Tree, with_tags
 from depkit.ensemble import jackknife
 from tests.cli.commands import ON_CPU, assert_fails
 from tests.cli.tagging import QUICK, clear_columns, remove_tags, write_rich
@@ -110,3 +111,39 @@ def test_wrong_usage_is_reported_in_one_line_with_status_2(arguments, message, c
 def test_a_full_disk_is_reported(model, capfd):
     tag = ["tag", str(TINY), "--model", str(model), "-o", "/dev/full", *ON_CPU]
     assert_fails(capfd, tag, 1, "depkit: error: /dev/full: No space left on device\n")
+
+
+def test_trees_are_kept_with_other_tags(tmp_path, capfd):
+    """Labels with functions and features, brackets around trees and words stay as they are."""
+    file, out = tmp_path / "in.mrg", tmp_path / "out.mrg"
+    file.write_text(
+        "( (S (NP-SBJ#1##f=x y## (A##g=m## The) (B dog)) (C sleeps) (D 1\\\\/2)))\n"
+        "(TOP (X (A Rain)))\n"
+    )
+    tag = ["tag", str(file), *ON_CPU]
+    assert run([*tag, "-o", str(out)]) == 0
+    assert out.read_text() == (
+        "( (S (NP-SBJ#1##f=x y## (DT The) (NN dog)) (VBZ sleeps) (CD 1\\\\/2)))\n"
+        "(TOP (X (NN Rain)))\n"
+    )
+    assert run(tag) == 0 and run([*tag, "--format", "ptb"]) == 0
+    assert capfd.readouterr().out == 2 * out.read_text()
+    # The files before it make no difference.
+    assert run(["tag", str(TINY), *tag[1:], "--output-dir", str(tmp_path / "dir")]) == 0
+    assert (tmp_path / "dir" / "in.mrg").read_text() == out.read_text()
+    # The tags of trees are not missing; another format is written where it is asked for.
+    assert run([*tag, "--tags", "missing", "-o", str(out)]) == 0
+    assert out.read_text() == file.read_text()
+    for table in (["-o", str(tmp_path / "out.conllu")], ["--format", "conllu"]):
+        assert run([*tag, *table]) == 0
+    text = (tmp_path / "out.conllu").read_text()
+    assert "2\tdog\tdog\tNOUN\tNN\t" in text and text in capfd.readouterr().out
+    mixed = [*tag, str(TINY), "-o", str(tmp_path / "mixed")]
+    assert_fails(capfd, mixed, 1, "tiny.conllu is in the format conllu", "before it are in ptb")
+    assert_fails(
+        capfd, ["tag", str(TINY), "--format", "ptb", *ON_CPU], 1, "has no bracketed tree to write"
+    )
+
+
+def test_brackets_in_the_tags_of_trees_are_escaped():
+    assert str(with_tags(Tree("S", [Tree("A", (), "x")]), ["$("])) == "(S ($-LRB- x))"

@@ -316,3 +316,23 @@ def test_trees_before_a_malformed_one_on_the_same_line_are_read():
     with pytest.raises(FormatError, match="tree 3"):
         trees.extend(read_trees(["(X (A a)) (X (B b)) (X (C c) d)\n"]))
     assert [tree.leaves()[0].form for tree in trees] == ["a", "b"]
+
+
+FEATURES = "(TOP (NP##f=s t## (D##lem=(|m=) x## le) (N#1##g=m## a##b) (# ##)))"
+
+
+@pytest.mark.parametrize("text", [FEATURES, FEATURES.replace("(N#1", "\n(N#1"), f"( {FEATURES})"])
+def test_features_may_contain_spaces_and_brackets(text):
+    """They are kept as they are, and belong neither to labels nor to words."""
+    (sentence, other) = read_sentences([*f"{text}\n{RAIN}".splitlines(keepends=True)])
+    assert (sentence.form, sentence.xpos) == (["le", "a##b", "##"], ["D", "N", "#"])
+    tree = sentence.constituents
+    assert (tree.name, tree.label) == ("NP##f=s t##", "NP")
+    assert [leaf.name for leaf in tree.leaves()] == ["D##lem=(|m=) x##", "N#1##g=m##", "#"]
+    assert write_tree(tree) == FEATURES.removeprefix("(TOP ").removesuffix(")")
+    assert other.form == ["rain", "falls", "."]
+
+
+def test_features_that_do_not_end_are_part_of_a_label():
+    (tree,) = read_trees(["(S (NP##f=s (D x)) (VP# (V y)))"])
+    assert [node.name for node in tree.nodes()] == ["S", "VP#", "V", "NP##f=s", "D"]

@@ -22,7 +22,7 @@ WINDOWS = [
 
 MAKERS = [
     lambda: BiLSTM(6, settings.BiLSTM(layers=3, size=5)).double().eval(),
-    lambda: make(SelfAttention, positions="learned", longest=4),
+    lambda: make(SelfAttention, positions="learned", max_positions=4),
     *(lambda options=options: make(SelfAttention, **options) for options in WINDOWS),
     *(lambda options=options: make(Factored, **options) for options in WINDOWS),
     *(

@@ -19,7 +19,7 @@ def make(**options) -> Factored:
 POSITIONS, HALVES = ("learned", "sinusoidal"), ("content", "position", "both")
 OPTIONS = [
     *({"positions": kind, "norm_first": first} for kind in POSITIONS for first in (False, True)),
-    *({"longest": longest} for longest in (1, 3, 5)),  # later positions share the last row
+    *({"max_positions": size} for size in (1, 3, 5)),  # later positions share the last row
     *({"attend": [half]} for half in HALVES),
     {"attend": ["content", "position"]},
     # A window of 5 covers the longest sentence.
@@ -114,3 +114,16 @@ def test_the_halves_are_initialised_separately():
 )
 def test_each_layer_has_an_entry_of_attend(attend, expected):
     assert [layer.attention.attend for layer in make(attend=attend).layers] == expected
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_positions_can_be_added_to_whole_vectors(positions):
+    """Only the matrices are factored then, which is the control in section 3 of the paper."""
+    encoder = textbook.make(Factored, positions=positions, combine_positions="sum")
+    assert encoder.input_size == encoder.output_size == INPUT_SIZE
+    assert encoder.layers[0].attention.query_key_value.content.in_features == INPUT_SIZE // 2
+    x = sentences()
+    added = x + encoder.position_vectors(x)
+    expected = encoder.run_layers(added, LENGTHS)
+    torch.testing.assert_close(encoder(x, LENGTHS), expected)
+    assert settings.Factored(size=7, combine_positions="sum").input_size == 14

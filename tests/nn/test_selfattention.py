@@ -26,7 +26,7 @@ def test_sinusoids_are_equation_8():
 def test_encoder_equals_the_equations(positions, norm_first, multiple, monkeypatch):
     monkeypatch.setitem(selfattention._HEAD_MULTIPLE, "cpu", multiple)
     monkeypatch.setattr(selfattention, "_PLAIN_DEVICES", ())
-    check(make(SelfAttention, positions=positions, norm_first=norm_first, longest=4))
+    check(make(SelfAttention, positions=positions, norm_first=norm_first, max_positions=4))
 
 
 OPTIONS = [
@@ -41,7 +41,7 @@ OPTIONS = [
     {"zero_init": True, "convolution": 5, "activation": "silu", "positions": "rotary", "size": 4},
     {"input_norm": True},
     {"input_norm": True, "drop_positions": False, "positions": "learned"},
-    {"combine_positions": "concat", "positions": "learned", "longest": 4},
+    {"combine_positions": "concat", "positions": "learned", "max_positions": 4},
     {"combine_positions": "concat", "input_norm": True},
     {"position_attention": True},
     {"position_attention": True, "combine_positions": "concat", "input_norm": True},

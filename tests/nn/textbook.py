@@ -22,19 +22,14 @@ LENGTHS = torch.tensor([6, 2, 1, 4])
 COMPARED = {"both": (0, 1), "content": (0,), "position": (1,)}
 
 
-def make(kind: type, layers: int = 2, size: int = SIZE, longest: int = 0, stop=False, **options):
-    """Return an encoder in evaluation mode with four different dropout rates.
-
-    longest: the number of learned positions; 0 is that of the encoder.
-    """
+def make(kind: type, layers: int = 2, size: int = SIZE, stop=False, **options):
+    """Return an encoder in evaluation mode with four different dropout rates."""
     torch.manual_seed(0)
     learned = {Factored: {"positions": "learned"}}.get(kind, {})
     encoder_settings = SETTINGS[kind](
         layers=layers, heads=HEADS, head_size=size, feedforward=FEEDFORWARD, attention_dropout=0.1,
         feedforward_dropout=0.2, residual_dropout=0.4, **learned | options,
     )  # fmt: skip
-    if longest:
-        kind = type(kind.__name__, (kind,), {"longest": longest})
     return kind(INPUT_SIZE, encoder_settings, dropout=0.3, stop=stop).double().eval()
 
 

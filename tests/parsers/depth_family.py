@@ -19,7 +19,7 @@ from depkit.parsers.base import Parser
 from depkit.parsers.columns.network import cross_entropy
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.encoders import KINDS
-from depkit.parsers.family import Family
+from depkit.parsers.family import Family, Scoring
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.network import ParserNetwork
@@ -107,7 +107,7 @@ class DepthFamily(Family):
     parser = DepthParser
 
     def evaluate(
-        self, config: Any, gold, predicted: Iterable[Sentence], punct: str = "keep"
+        self, config: Any, gold, predicted: Iterable[Sentence], scoring: Scoring
     ) -> dict[str, float]:
         correct = [
             parsed.feats[i] == f"Depth={depth}"

@@ -336,3 +336,33 @@ def test_a_blank_line_is_a_sentence_without_a_parse_if_the_files_have_lines_in_c
     pred.write_text(tree + "\n" + tree)
     with pytest.raises(FormatError, match="ends after tree 2"):
         evaluate_trees(gold, [pred])
+
+
+SPMRL_HEBREW = """# Delete labels
+DELETE_LABEL TOP
+DELETE_LABEL ROOT
+DELETE_LABEL S1
+DELETE_LABEL -NONE-
+DELETE_LABEL VROOT
+DELETE_LABEL_FOR_LENGTH -NONE-
+DELETE_LABEL SYN_NN
+"""
+
+
+def test_a_parameter_file_of_spmrl_is_read_as_such() -> None:
+    """It deletes no words, and cuts labels at `#`."""
+    parameters = parse_parameters(SPMRL_HEBREW.splitlines(), "hebrew.prm")
+    assert parameters.spmrl and parameters.deleted_words == frozenset()
+    gold = "(S##a b## (NP##g=f x## (SYN_NN##n=s## (SYN_NN##g=f## a))) (VROOT b))"
+    totals = evaluate_one(gold, "(S (NP (x a)) (y b))", parameters).counts[0]
+    counts = dict(zip(evalb.COUNTS, totals, strict=True))
+    assert (counts["matched"], counts["gold"], counts["predicted"], counts["scored"]) == (
+        2,
+        2,
+        2,
+        2,
+    )
+    # The name tells it as well; other files that delete VROOT may delete words.
+    assert parse_parameters(["DELETE_LABEL X"], "a/spmrl_x.prm").spmrl
+    tiger = parse_parameters(["DELETE_LABEL VROOT", "DELETE_LABEL $,"], "tiger.prm")
+    assert not tiger.spmrl and "$," in tiger.deleted_words

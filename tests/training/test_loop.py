@@ -26,7 +26,7 @@ from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.graph.parser import GraphParser
-from depkit.parsers.inputs.batching import length_batches
+from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
@@ -34,12 +34,15 @@ from depkit.training import budget, loop, start
 from depkit.training.budget import fit_to_time
 from depkit.training.checkpoint import CHECKPOINT, FINISHED, ResumeError, read_state, save_state
 from depkit.training.data import resolve_auto
-from depkit.training.loop import count_updates
+from depkit.training.loop import count_updates, group_batches
 from depkit.training.plan import Feed, TrainingError
 from depkit.training.progress import Progress
 from depkit.training.recipe import Training, adopt_parts
+from depkit.training.schedule import parameter_groups
+from tests.conftest import TREES
 from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
 from tests.parsers.batches import cpu_batch
+from tests.parsers.constituency.small_recipes import make_recipe as make_tree_recipe
 from tests.training.small_runs import (
     ENCODERS,
     NO_DROPOUT,
@@ -618,3 +621,48 @@ def test_compiling_the_decoder_does_not_count_as_training_time(tiny, tmp_path, m
     monkeypatch.setattr(GraphParser, "warm_up", lambda self: deque(islice(seconds, 100_000), 0))
     state = run(small_recipe(epochs=3), tiny, tmp_path, max_time=60)
     assert next(seconds) > 100 and state.epoch == 3
+
+
+@pytest.mark.parametrize("update", [{"batch_sentences": 100}, {"accumulate": 50}], ids=str)
+def test_an_update_of_a_constituency_parser_is_the_mean_over_trees(update, tmp_path):
+    """However many batches the trees are read in, each has the same weight."""
+    trees = list(depkit.read(TREES))
+    settings = {"epochs": 1, "schedule": "constant", "epsilon": 1e-3}
+    for tokens in (40, 10_000):
+        recipe = make_tree_recipe(predict=(), **settings | update | {"batch_tokens": tokens})
+        run(resolve_auto(recipe, trees), trees, tmp_path / str(tokens))
+    split, whole = (weights(tmp_path / name) for name in ("40", "10000"))
+    torch.testing.assert_close(split, whole, rtol=1e-4, atol=1e-6)
+
+
+def test_an_update_has_random_sentences_in_batches_of_similar_length():
+    sizes = np.arange(10, 110)
+    training = Training(batch_tokens=300, batch_sentences=30)
+    groups = group_batches(sizes, training, np.random.default_rng(1))
+    assert [sum(map(len, batches)) for batches in groups] == [30, 30, 30, 10]
+    batches = [batch for group in groups for batch in group]
+    assert sorted(np.concatenate(batches).tolist()) == list(range(100))
+    assert all(len(batch) * rounded_length(int(sizes[batch].max())) <= 300 for batch in batches)
+    assert min(sizes[np.concatenate(group)].max() for group in groups[:3]) > 80
+
+
+def test_words_count_the_same_in_the_batches_of_an_update(tiny, tmp_path):
+    settings = {"epochs": 1, "schedule": "constant", "epsilon": 1e-3, "batch_sentences": 100}
+    for tokens in (30, 10_000):
+        recipe = small_recipe(**settings | {"batch_tokens": tokens})
+        run(resolve_auto(recipe, tiny), tiny, tmp_path / str(tokens))
+    split, whole = (weights(tmp_path / name) for name in ("30", "10000"))
+    torch.testing.assert_close(split, whole, rtol=1e-4, atol=1e-6)
+
+
+def test_weight_decay_can_leave_out_biases_and_layer_normalisation(tiny):
+    recipe = resolve_auto(small_recipe("selfatt"), tiny)
+    family = get_family(recipe.parser)
+    network = family.network(recipe.parser, family.vocabulary(tiny, recipe.parser))
+    (every,) = parameter_groups(network, recipe.training)
+    assert len(every["params"]) == len(list(network.parameters()))
+    decayed, plain = parameter_groups(network, replace(recipe.training, decay_biases=False))
+    assert "weight_decay" not in decayed and plain["weight_decay"] == 0.0
+    names = {id(weight): name for name, weight in network.named_parameters()}
+    plain_names = {names[id(weight)] for weight in plain["params"]}
+    assert plain_names == {n for n in names.values() if "norm" in n or "bias" in n}

@@ -7,7 +7,14 @@ import pytest
 
 from depkit.nn.settings import BiLSTM
 from depkit.parsers.settings import ConfigError, to_toml
-from depkit.training.recipe import Training, from_tables, make_recipe, recipe_names, recipe_settings
+from depkit.training.recipe import (
+    Training,
+    from_tables,
+    make_recipe,
+    read_recipe_text,
+    recipe_names,
+    recipe_settings,
+)
 from depkit.training.schedule import rate_factor
 
 
@@ -230,3 +237,21 @@ def test_settings_of_former_versions_are_read_in_models_only(tmp_path):
     (tmp_path / "config.toml").write_text(text.replace("format_version = 1\n", ""))
     with pytest.raises(ConfigError, match=r"training\.save_every"):
         make_recipe("small", tmp_path / "config.toml")
+
+
+def test_the_warm_up_can_be_a_share_of_the_training():
+    training = Training(warmup=0.01, schedule="linear")
+    factors = [rate_factor(training, i, i / 1000, 1000) for i in range(12)]
+    assert factors[:10] == pytest.approx([(i + 1) / 10 for i in range(10)])
+    assert factors[11] == pytest.approx((1 - 0.011) / 0.99)
+    # A training that ends by its time has a warm-up of the same share.
+    assert rate_factor(training, 3, 0.005, 1000) == pytest.approx(0.5)
+
+
+def test_a_copy_of_a_shipped_recipe_can_be_changed(tmp_path):
+    copy = tmp_path / "mine.toml"
+    copy.write_text(read_recipe_text("kk2018-char").replace("word = 0", "word = 512"))
+    assert make_recipe(str(copy)) == make_recipe("kk2018")
+    with pytest.raises(ConfigError, match="there is no setting 'set'"):
+        copy.write_text('set = ["inputs.word=0"]\n')
+        make_recipe(str(copy))

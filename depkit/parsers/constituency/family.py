@@ -1,15 +1,21 @@
 """The family of constituency parsers (Kitaev and Klein 2018)."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.tree import Tree
+from depkit.corpus.tree import Tree, with_tags
 from depkit.files.errors import FormatError
 from depkit.parsers.constituency.config import ConstituencyConfig
-from depkit.parsers.family import Family
-from depkit.score.evalb import evaluate_trees
+from depkit.parsers.family import Family, Scoring
+from depkit.parsers.settings import ConfigError
+from depkit.score.evalb import COUNTS, METRICS, compare_trees
+from depkit.score.evalb_parameters import get_parameters
+from depkit.score.evaluation import f1_scores
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
@@ -27,8 +33,18 @@ class Constituency(Family):
     metrics = ("LF1", "LP", "LR", "EM")
     trees = "constituents"
     labels = "constituents"
+    averages_trees = True
     # Treebanks of brackets have no text from which a tokenizer could be trained.
     default_tokenizer = "en-ewt"
+
+    def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
+        """Also choose how the vectors of positions are split."""
+        if config.scorer.split == "auto":
+            concatenates = getattr(config.encoder, "combine_positions", "") == "concat"
+            interleaves = config.encoder.has_halves or concatenates
+            split = "interleaved" if interleaves else "contiguous"
+            config = replace(config, scorer=replace(config.scorer, split=split))
+        return super().resolve_auto(config, train)
 
     def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
         """Also raise FormatError for a file without bracketed trees."""
@@ -83,22 +99,44 @@ class Constituency(Family):
     def check_combination(self, configs: Sequence[Any]) -> None:
         """All constituency parsers can be combined."""
 
+    def refuse_evalb(self, name: str) -> None:
+        """Raise ConfigError for parameters of EVALB that do not exist or cannot be read."""
+        try:
+            get_parameters("collins" if name == "auto" else name)
+        except (FormatError, OSError, ValueError) as error:
+            raise ConfigError(f"training.evalb: {error}") from None
+
+    def resolve_evalb(self, name: str, train: Sequence[Sentence]) -> str:
+        """Choose spmrl for "auto" if labels carry features, as in NP##f=s##, otherwise collins."""
+        if name != "auto":
+            return os.path.abspath(name) if os.path.isfile(name) else name
+        nodes = (node for tree in _trees(train) for node in tree.nodes())
+        return "spmrl" if any("##" in node.name for node in nodes if node.children) else "collins"
+
     def evaluate(
         self,
         config: Any,
         gold: Sequence[Sentence],
         predicted: Iterable[Sentence],
-        punct: str = "keep",
+        scoring: Scoring = Scoring(),  # noqa: B008
     ) -> dict[str, float]:
-        """Compute labelled F1, precision, recall and exact match with EVALB's COLLINS.prm.
+        """Compute labelled F1, precision, recall and exact match as EVALB does.
 
-        These parameters leave out punctuation.
+        Which words are deleted follows from the gold tags: other predicted tags would make error
+        sentences of trees over the same words.
         """
-        scores = evaluate_trees(_trees(gold), [_trees(predicted)])[0].scores
-        return {name: scores[name] for name in self.metrics}
+        trees, parses = list(_trees(gold)), _trees(predicted)
+        retagged = (
+            with_tags(parse, [leaf.name for leaf in tree.leaves()])
+            for tree, parse in zip(trees, parses, strict=True)
+        )
+        parameters = get_parameters(self.resolve_evalb(scoring.evalb, gold))
+        counts = [results[0].counts for _, results in compare_trees(trees, [retagged], parameters)]
+        scores = f1_scores(np.array(counts).sum(axis=0), METRICS, COUNTS)
+        return {name: float(scores[name]) for name in self.metrics}
 
-    def describe_scores(self, punct: str) -> str:
-        return "with the parameters COLLINS.prm of EVALB"
+    def describe_scores(self, scoring: Scoring) -> str:
+        return f"with the parameters {scoring.evalb} of EVALB"
 
 
 def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:

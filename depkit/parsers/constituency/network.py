@@ -70,7 +70,9 @@ class ConstituencyNetwork(ParserNetwork):
         super().__init__(config, vocabulary, transformer, scorer.dropout)
         if self.size % 2:
             raise ConfigError(f"the vectors of the encoder have the odd size {self.size}")
-        self.interleaved = config.encoder.has_halves
+        # Models of older versions have "auto", which was contiguous unless the encoder is factored.
+        is_factored = config.encoder.has_halves
+        self.interleaved = {"interleaved": True, "contiguous": False}.get(scorer.split, is_factored)
         self.spans = SpanScorer(self.size, scorer.hidden, len(vocabulary.columns[COLUMN]))
         self.columns = TagClassifiers(self.size, scorer, vocabulary)
 

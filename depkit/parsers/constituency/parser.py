@@ -10,7 +10,7 @@ from depkit.corpus.cleaning import find_wrapper
 from depkit.corpus.penn import BRACKETS, penn_quotes
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, spans_to_tree
-from depkit.corpus.tree import Tree, escape_form
+from depkit.corpus.tree import Tree, escape_brackets, escape_form
 from depkit.files.errors import FormatError
 from depkit.parsers.base import Parser
 from depkit.parsers.chunks import Prepare
@@ -119,4 +119,5 @@ def make_leaves(sentence: Sentence, forms: Sequence[str]) -> list[Tree]:
         )
     tree = sentence.constituents
     words = [leaf.word for leaf in tree.leaves()] if tree else map(escape_form, forms)
-    return [Tree(tag, (), word) for tag, word in zip(tags, words, strict=True)]
+    pairs = zip(map(escape_brackets, tags), words, strict=True)
+    return [Tree(tag, (), word) for tag, word in pairs]

@@ -38,6 +38,16 @@ class PieceSequences:
         vectors = self.vectors[send(torch.from_numpy(rows.astype(np.int64)), self.vectors.device)]
         return PieceSequences(vectors, self.lengths[rows], self.first[rows], self.word[rows])
 
+    def with_root(self, root: Tensor) -> "PieceSequences":
+        """Insert a vector after the first special piece, which represents w0 from then on."""
+        vectors = self.vectors
+        inserted = root.to(vectors.dtype).expand(len(vectors), 1, -1)
+        first = np.where(self.first > 0, self.first + 1, 0)  # also 0 at padding
+        first[:, 0] = 1
+        word = np.insert(np.where(self.word >= 0, self.word + 1, -1), 1, -1, axis=1)
+        vectors = torch.cat((vectors[:, :1], inserted, vectors[:, 1:]), dim=1)
+        return PieceSequences(vectors, self.lengths + 1, first, word)
+
     def add_to_words(self, vectors: Tensor) -> Tensor:
         """Return the vectors of pieces, after adding a vector to the first piece of each word.
 

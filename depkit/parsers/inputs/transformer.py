@@ -11,7 +11,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,19 @@ def from_description(
         with _wrap_errors(name, "config.json does not describe a transformer"), limit:
             body = AutoModel.from_config(config, trust_remote_code=False, attn_implementation=None)
     return _make_transformer(body, tokenizer, "", "", "")
+
+
+def with_random_layers(transformer: Transformer) -> Transformer:
+    """Return a transformer of which only the embeddings of word pieces are not random."""
+    from transformers import AutoModel
+
+    with _silence_libraries():
+        body = AutoModel.from_config(transformer.body.config, trust_remote_code=False)
+    weights = transformer.body.get_input_embeddings().weight.detach()
+    body.get_input_embeddings().weight.data.copy_(weights)
+    return replace(
+        transformer, body=_make_transformer(body, transformer.tokenizer, "", "", "").body
+    )
 
 
 def _make_transformer(

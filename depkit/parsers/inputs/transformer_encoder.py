@@ -50,18 +50,25 @@ class TransformerEncoder(nn.Module):
         if reads_graph:
             _extend_attention(transformer.body)
 
-    def forward(self, x: Tensor, lengths: Tensor, graph: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        lengths: Tensor,
+        graph: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
         """Map x, [batch, length, size], and lengths, [batch], to [batch, length, output_size].
 
-        graph: [batch, length], see `GraphAttention.forward`.
+        graph: [batch, length], see `GraphAttention.forward`; positions: [batch, length], None to
+        number them from 0. Sequences that are read in windows are always numbered from 0.
         """
         if x.shape[1] <= self.max_length:
             if x.device.type != "cpu":  # the host would have to wait for the lengths
-                return self._run(x, lengths, graph)
+                return self._run(x, lengths, graph, positions)
 
             def run(rows: Rows, width: int) -> Tensor:
-                part = None if graph is None else graph[rows, :width]
-                return self._run(x[rows, :width], lengths[rows], part)
+                parts = (None if y is None else y[rows, :width] for y in (graph, positions))
+                return self._run(x[rows, :width], lengths[rows], *parts)
 
             return run_by_length(lengths.numpy(), x.shape[1], x.device, run)
         encoded = x.new_zeros(*x.shape[:2], self.output_size)
@@ -93,13 +100,20 @@ class TransformerEncoder(nn.Module):
             used = end
         return torch.cat(parts, dim=1)
 
-    def _run(self, x: Tensor, lengths: Tensor, graph: Tensor | None) -> Tensor:
+    def _run(
+        self,
+        x: Tensor,
+        lengths: Tensor,
+        graph: Tensor | None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
         (body,) = self._bodies
         mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
         if self.reads_graph:
             for layer in _attention_layers(body):
                 getattr(layer, GRAPH).graph = graph
-        output = body(inputs_embeds=x, attention_mask=mask.long(), return_dict=True)
+        options = {} if positions is None else {"position_ids": positions}
+        output = body(inputs_embeds=x, attention_mask=mask.long(), return_dict=True, **options)
         encoded: Tensor = output.last_hidden_state
         return encoded
 

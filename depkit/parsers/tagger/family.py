@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
-from depkit.parsers.family import Family
+from depkit.parsers.family import Family, Scoring
 from depkit.parsers.tagger.config import TaggerConfig
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Tagger(Family):
         config: Any,
         gold: Sequence[Sentence],
         predicted: Iterable[Sentence],
-        punct: str = "keep",
+        scoring: Scoring = Scoring(),  # noqa: B008
     ) -> dict[str, float]:
         """Compute the score "tags": the mean accuracy of the predicted columns in percent."""
         correct = total = 0

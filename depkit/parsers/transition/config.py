@@ -16,9 +16,25 @@ class TransitionScorer:
     # the order stack, buffer, attached words
     reads: Literal["sentence", "state"] = "sentence"
     graph: bool = True  # true: the encoder also reads the arcs so far (section 3.2)
-    # with reads=state and graph=false: true composes the vectors of heads and their dependents
+    # with reads=state: true composes the vectors of heads and their dependents (appendix B)
     composition: bool = False
+    # Which words a transition composes: "all" on the stack and in the buffer, each with its most
+    # recent dependent, or with none; "head" only the word that gets a dependent, which was worse in
+    # the paper (footnote 13)
+    compose: Literal["all", "head"] = setting("all", needs="composition", former="head")
+    # whether the labels that are composed tell the direction of the arc
+    compose_direction: bool = setting(True, needs="composition", former=False)
+    # whether the result of the composition is added to the former vector (appendix A.A)
+    compose_skip: bool = setting(True, needs="composition")
     history: int = 0  # size of an LSTM over the transitions so far; 0 for none
+    # whether the classifier of labels reads the history, as that of transitions does
+    label_history: bool = setting(True, needs="history", former=False)
+    # With reads=state: true numbers the positions of stack, buffer and attached words separately
+    # (appendix A.B)
+    separate_positions: bool = False
+    # With a transformer as the encoder: true gives the root a vector of its own; otherwise it has
+    # that of CLS.
+    own_root: bool = setting(True, former=False)
     # with reads=state, true: the classifiers read the vector of the position CLS, instead of those
     # of the nodes that a transition concerns
     summary: bool = False
@@ -34,7 +50,7 @@ class TransitionScorer:
 
     def check(self) -> None:
         """Raise ValueError if settings contradict each other."""
-        for key in ("composition", "history", "summary"):
+        for key in ("composition", "history", "summary", "separate_positions"):
             if self.reads == "sentence" and getattr(self, key):
                 raise ValueError(f"scorer.{key} needs scorer.reads=state")
 
@@ -62,6 +78,11 @@ class TransitionConfig(ParserConfig):
             raise ValueError(
                 f"only an encoder with {graph_encoders()} can read a graph; choose one, or set"
                 " scorer.graph=false"
+            )
+        if self.scorer.separate_positions and not self.encoder.takes_positions:
+            raise ValueError(
+                "scorer.separate_positions needs a transformer as the encoder: set"
+                " encoder.kind=transformer"
             )
         if self.inputs.stop:
             raise ValueError("a transition parser has no use for inputs.stop; leave it out")

@@ -45,7 +45,7 @@ def decode_by_arc(reader: "Reader", states: States, single_root: bool) -> np.nda
         head, direction = states.heads[rows, word], taken[rows, word]
         is_left = direction == LEFT
         pair = np.stack((np.where(is_left, word + 1, head), np.where(is_left, head, word + 1)), 1)
-        labels[rows, word] = reader.best_labels(index, pair.astype(np.int64), direction)
+        labels[rows, word] = reader.best_labels(rows, index, pair.astype(np.int64), direction)
         active = _unfinished(states, active)
     return labels
 
@@ -65,18 +65,21 @@ def decode_by_transition(reader: "Reader", states: States, single_root: bool) ->
             taken[row] = transitions.choose_transition(scores[i], *arrays[:3], single_root)
             transitions.apply_transition(int(taken[row]), *arrays)
         is_arc = taken[active] >= LEFT
-        new_labels = np.zeros(len(states.sizes), np.int64)
+        arcs = np.zeros((4, len(states.sizes)), np.int64)  # see `Composition.forward`
+        arcs[2] = taken
         if is_arc.any():
             rows, pair = active[is_arc], nodes[is_arc, :2]
             direction = taken[rows]
             dependent = np.where(direction == LEFT, pair[:, 0], pair[:, 1])
             labels[rows, dependent - 1] = reader.best_labels(
-                np.flatnonzero(is_arc), pair, direction
+                rows, np.flatnonzero(is_arc), pair, direction
             )
-            new_labels[rows] = labels[rows, dependent - 1] + 1
-            reader.compose(rows, pair.sum(axis=1) - dependent, dependent, new_labels[rows])
+            new_labels = labels[rows, dependent - 1] + 1
+            arcs[0, rows], arcs[1, rows] = pair.sum(axis=1) - dependent, dependent
+            arcs[3, rows] = new_labels
         # Finished sentences are also updated, which has no effect.
-        reader.remember(taken, new_labels)
+        reader.compose(arcs)
+        reader.remember(taken, arcs[3])
         active = _unfinished(states, active)
     return labels
 

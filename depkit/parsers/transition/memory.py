@@ -5,6 +5,7 @@ by Dyer et al. (2015).
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,9 +13,10 @@ from torch import Tensor, nn
 
 from depkit.nn.lstm import must_leave_autocast
 from depkit.parsers.engine.device import send
+from depkit.parsers.transition.config import TransitionScorer
 from depkit.parsers.transition.examples import Oracle
 from depkit.parsers.transition.states import Units, make_units
-from depkit.trees.transitions import NOTHING, TRANSITIONS
+from depkit.trees.transitions import NOTHING, RIGHT, TRANSITIONS
 
 LAYERS = 2  # of the history
 LSTMState = tuple[Tensor, Tensor]
@@ -83,69 +85,106 @@ class History(nn.Module):
             return self.lstm(x.to(dtype), state)
 
 
-class Composition(nn.Module):
-    """Adds to a head's vector a function of it, of its new dependent and of the label (eq. 11).
+class Composed(NamedTuple):
+    """The composed vectors of the words of sentences after some transitions.
 
-    In the paper, the vectors of all other words change at every transition as well, by the same
-    function of a vector for "no dependent"; here they do not.
-
-    size: the size of the vectors; labels: the number of labels.
+    vectors: [sentence, position, size]; dependents: of the same shape, the vector that the most
+    recent dependent of each word had; labels: [sentence, position], the row of its label, 0 if a
+    word has no dependent; attached: [sentence, position] bool, whether a word has a head.
     """
 
-    def __init__(self, size: int, labels: int) -> None:
+    vectors: Tensor
+    dependents: Tensor
+    labels: Tensor
+    attached: Tensor
+
+
+class Composition(nn.Module):
+    """Composes words with their most recent dependents and its labels (eqs. 11 and 12).
+
+    With scorer.compose "all", a transition composes all words on the stack and in the buffer, with
+    learned vectors for "no dependent" and its label where there is none; with "head", only the word
+    that gets a dependent.
+
+    scorer: the settings; size: the size of the vectors; num_labels: the number of labels.
+    """
+
+    def __init__(self, scorer: TransitionScorer, size: int, num_labels: int) -> None:
         super().__init__()
-        self.labels = nn.Embedding(1 + labels, size, padding_idx=0)
+        self.composes_all = scorer.compose == "all"
+        self.is_directed, self.skips = scorer.compose_direction, scorer.compose_skip
+        self.num_labels = num_labels
+        rows = 1 + (1 + self.is_directed) * num_labels
+        self.labels = nn.Embedding(rows, size, padding_idx=None if self.composes_all else 0)
+        self.no_dependent = nn.Parameter(torch.zeros(size)) if self.composes_all else None
         self.first = nn.Linear(3 * size, size)
         self.second = nn.Linear(size, size)
 
-    def forward(self, words: Tensor, rows: Tensor, heads: Tensor, dependents: Tensor,
-                labels: Tensor) -> Tensor:  # fmt: skip
-        """Compose arcs, at most one for each sentence.
+    def start(self, words: Tensor) -> Composed:
+        """Return the words before the first transition; words: [sentence, position, size]."""
+        dependents = torch.zeros_like(words)
+        if self.no_dependent is not None:
+            dependents = self.no_dependent.to(words.dtype).expand_as(words)
+        labels = torch.zeros(words.shape[:2], dtype=torch.int64, device=words.device)
+        return Composed(words, dependents, labels, labels > 0)
 
-        Args:
-            words: [sentence, position, size].
-            rows: [arc], the sentences.
-            heads: [arc], positions.
-            dependents: [arc], positions.
-            labels: [arc], 1 + the label.
+    def forward(self, words: Composed, arcs: np.ndarray) -> Composed:
+        """Compose the words of sentences after a transition of each.
 
-        Returns:
-            The words with new vectors of the heads.
+        arcs: [4, sentence], the head, the dependent, the transition, and 1 + the label of the arc
+        that it has added; head and dependent are 0 if it has added none.
         """
-        head = words[rows, heads]
-        x = torch.cat((head, words[rows, dependents], self.labels(labels)), dim=-1)
-        new = head + self.second(torch.tanh(self.first(x)))
-        return words.index_put((rows, heads), new.to(words.dtype))
+        has_arc = np.flatnonzero(arcs[1])
+        if not (self.composes_all or len(has_arc)):
+            return words
+        vectors, dependents, labels, attached = words
+        head, dependent, taken, label = arcs[:, has_arc]
+        if self.is_directed:
+            label = label + self.num_labels * (taken == RIGHT)
+        on_host = np.stack((has_arc, head, dependent, label)).astype(np.int64)
+        row, head, dependent, label = send(torch.from_numpy(on_host), vectors.device)
+        dependents = dependents.index_put((row, head), vectors[row, dependent])
+        labels = labels.index_put((row, head), label)
+        attached = attached.index_put((row, dependent), torch.ones_like(row, dtype=torch.bool))
+        if self.composes_all:
+            new = self._compose(vectors, dependents, labels)
+            vectors = torch.where(attached[..., None], vectors, new)
+        else:
+            new = self._compose(vectors[row, head], dependents[row, head], label)
+            vectors = vectors.index_put((row, head), new)
+        return Composed(vectors, dependents, labels, attached)
+
+    def _compose(self, vectors: Tensor, dependents: Tensor, labels: Tensor) -> Tensor:
+        """Compose vectors with those of dependents, and with labels, [..., size]."""
+        x = torch.cat((vectors, dependents, self.labels(labels).to(vectors.dtype)), dim=-1)
+        new = self.second(torch.tanh(self.first(x))).to(vectors.dtype)
+        return vectors + new if self.skips else new
 
     def compose_units(self, words: Tensor, oracles: Sequence[Oracle], units: Units) -> Tensor:
         """Compose the arcs of gold trees.
 
         words: [sentence, position, size]. Returns the vectors in each unit, [unit, position, size].
         """
-        device = words.device
         every = make_units(oracles, "transition")
+        row = every.row[every.unit]
+        arcs = np.zeros((4, int(every.step.max()) + 1, len(oracles)), np.int64)
         is_arc = every.dependent != NOTHING
-        row = every.row[every.unit][is_arc]
-        dependents = every.dependent[is_arc]
-        nodes = every.nodes[is_arc, :2]
-        heads = nodes.sum(axis=1) - dependents  # of s2 and s1, the one that is not the dependent
-        labels = np.maximum(labels_of_transitions(oracles, every)[is_arc], -1) + 1
-        # The number of arcs of its sentence before each arc
-        first = np.searchsorted(row, row)
-        order = np.arange(len(row)) - first
-        arcs_before = (units.states.heads >= 0).sum(axis=1)  # [unit]
-        snapshots, unit_order = [], []
-        for count in range(int(arcs_before.max()) + 1):
-            chosen = np.flatnonzero(arcs_before == count)
+        dependents = np.where(is_arc, every.dependent, 0)
+        # Of s2 and s1, the head is the one that is not the dependent.
+        heads = np.where(is_arc, every.nodes[:, :2].sum(axis=1) - dependents, 0)
+        labels = np.maximum(labels_of_transitions(oracles, every), -1) + 1
+        arcs[:, every.step, row] = heads, dependents, every.gold, labels
+        composed = self.start(words)
+        snapshots, order = [], []
+        for step in range(int(units.step.max()) + 1):
+            chosen = np.flatnonzero(units.step == step)  # each unit has one transition
             if len(chosen):
-                snapshots.append(words[send(torch.from_numpy(units.row[chosen]), device)])
-                unit_order.append(chosen)
-            now = np.flatnonzero(order == count)
-            if len(now):
-                parts = (row[now], heads[now], dependents[now], labels[now])
-                words = self(words, *(send(torch.from_numpy(part), device) for part in parts))
-        back = np.argsort(np.concatenate(unit_order))
-        return torch.cat(snapshots)[send(torch.from_numpy(back), device)]
+                rows = send(torch.from_numpy(units.row[chosen].astype(np.int64)), words.device)
+                snapshots.append(composed.vectors[rows])
+                order.append(chosen)
+            composed = self(composed, arcs[:, step])
+        back = np.argsort(np.concatenate(order))
+        return torch.cat(snapshots)[send(torch.from_numpy(back), words.device)]
 
 
 def labels_of_transitions(oracles: Sequence[Oracle], units: Units) -> np.ndarray:

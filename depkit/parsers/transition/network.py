@@ -3,7 +3,7 @@
 Both are from Mohammadshahi and Henderson (2020), sections 3 and 4.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,13 +13,13 @@ from torch.nn import functional
 from depkit.nn.graph_attention import heads_of_positions
 from depkit.parsers.engine.device import fetch, send
 from depkit.parsers.inputs.batching import Batch
-from depkit.parsers.inputs.piece_inputs import PieceSequences, small_embedding
+from depkit.parsers.inputs.piece_inputs import INITIAL_STD, PieceSequences, small_embedding
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 from depkit.parsers.transition.config import TransitionConfig
 from depkit.parsers.transition.examples import ORACLES
-from depkit.parsers.transition.memory import Composition, History, LSTMState
+from depkit.parsers.transition.memory import Composed, Composition, History, LSTMState
 from depkit.parsers.transition.states import States, legal_transitions, make_units
 from depkit.trees import transitions
 from depkit.trees.transitions import NOTHING, RIGHT, TRANSITIONS
@@ -62,24 +62,27 @@ class TransitionNetwork(ParserNetwork):
         size = self.encoder_input_size
         # Row 0 is for words without a head.
         self.label_vectors = nn.Embedding(1 + num_labels, size, padding_idx=0)
+        self.root: nn.Parameter | None = None
         if scorer.reads == "state":
             self.special = nn.Parameter(torch.randn(2, size))  # the vectors of CLS and SEP
             self.segments = nn.Embedding(SEGMENTS, size)
         if self.pieces is not None:
             self.label_vectors = small_embedding(1 + num_labels, size)
+            special = self.pieces.special_vectors()
+            # The vector of CLS is a better start than a random one.
+            self.root = nn.Parameter(special[0].clone()) if scorer.own_root else None
             if scorer.reads == "state":
-                self.special.data = self.pieces.special_vectors()
-                self.segments = small_embedding(SEGMENTS, size)
-        self.composition = Composition(size, num_labels) if scorer.composition else None
+                self.special.data = special
+                self.segments.weight.data.mul_(INITIAL_STD)
+        self.composition = Composition(scorer, size, num_labels) if scorer.composition else None
         self.history = History(scorer.history, num_labels) if scorer.history else None
         nodes = 1 if scorer.summary else 3
         self.transition = Classifier(
             nodes * self.size + scorer.history, scorer.hidden, TRANSITIONS, scorer.dropout
         )
+        label_features = min(nodes, 2) * self.size + scorer.history * scorer.label_history
         # The labels of LEFT, then those of RIGHT
-        self.label = Classifier(
-            min(nodes, 2) * self.size, scorer.label_hidden, 2 * num_labels, scorer.dropout
-        )
+        self.label = Classifier(label_features, scorer.label_hidden, 2 * num_labels, scorer.dropout)
 
     def quantized_parts(self) -> list[nn.Module]:
         """Return the encoder only, because decoding reads the weights of the classifiers."""
@@ -99,6 +102,8 @@ class TransitionNetwork(ParserNetwork):
         """
         if self.pieces is not None:
             sequences: PieceSequences = self.pieces(batch)
+            if self.root is not None:
+                sequences = sequences.with_root(self.root)
             reads_words = self.scorer.reads == "state"
             return sequences.words(sequences.vectors) if reads_words else sequences
         vectors: Tensor = self.projection(self.inputs(batch))
@@ -139,8 +144,10 @@ class TransitionNetwork(ParserNetwork):
         known = arcs[gold_label >= 0]
         if not len(known):
             return loss
+        if history is not None:
+            history = history[send(torch.from_numpy(known), history.device)]
         label_scores = self.score_labels(
-            encoded, units.unit[known], units.nodes[known], units.gold[known]
+            encoded, units.unit[known], units.nodes[known], units.gold[known], history
         )
         target = send(torch.from_numpy(gold_label[gold_label >= 0]), scores.device)
         return loss + functional.cross_entropy(label_scores, target)
@@ -203,7 +210,8 @@ class TransitionNetwork(ParserNetwork):
         graph = None
         if self.scorer.graph:
             graph = self._arranged_graph(states, position, vectors)
-        return Encoded(self._run_encoder(vectors, lengths, graph), position)
+        places = number_segments(segment) if self.scorer.separate_positions else None
+        return Encoded(self._run_encoder(vectors, lengths, graph, places), position)
 
     def _arranged_graph(self, states: States, position: np.ndarray, vectors: Tensor) -> Tensor:
         """Return the position of the head of each position of arranged states, -1 for none."""
@@ -214,13 +222,19 @@ class TransitionNetwork(ParserNetwork):
         heads[state, dependent - 1] = position[state, states.heads[state, word]]
         return heads_of_positions(send(torch.from_numpy(heads), vectors.device), vectors.shape[1])
 
-    def _run_encoder(self, vectors: Tensor, lengths: np.ndarray, graph: Tensor | None) -> Tensor:
+    def _run_encoder(
+        self,
+        vectors: Tensor,
+        lengths: np.ndarray,
+        graph: Tensor | None,
+        positions: np.ndarray | None = None,
+    ) -> Tensor:
+        """Run the encoder; positions: [state, position], None to number them from 0."""
         on_device = send(torch.from_numpy(lengths), vectors.device)
-        vectors = self.input_dropout(vectors)
-        if self.scorer.graph:
-            encoded = self.encoder(vectors, on_device, graph)
-        else:
-            encoded = self.encoder(vectors, on_device)
+        options: dict[str, Any] = {"graph": graph} if self.scorer.graph else {}
+        if positions is not None:
+            options["positions"] = send(torch.from_numpy(positions), vectors.device)
+        encoded = self.encoder(self.input_dropout(vectors), on_device, **options)
         dropped: Tensor = self.encoder_dropout(encoded)
         return dropped
 
@@ -253,7 +267,12 @@ class TransitionNetwork(ParserNetwork):
         return {"s2": s2 + first.bias.float(), "s1": s1, "b1": b1}
 
     def score_labels(
-        self, encoded: Encoded, state: np.ndarray, nodes: np.ndarray, taken: np.ndarray
+        self,
+        encoded: Encoded,
+        state: np.ndarray,
+        nodes: np.ndarray,
+        taken: np.ndarray,
+        history: Tensor | None = None,
     ) -> Tensor:
         """Score the labels of arcs, [arc, label] float32.
 
@@ -262,8 +281,12 @@ class TransitionNetwork(ParserNetwork):
             state: [arc], indices of states.
             nodes: [arc, 3 or 2], s2 and s1 before the transition, and maybe b1.
             taken: [arc], the transitions, LEFT or RIGHT.
+            history: [arc, scorer.history], the vectors of the transitions before these.
         """
-        scores = self.label(self._features(encoded, state, nodes[:, :2])).unflatten(-1, (2, -1))
+        features = self._features(encoded, state, nodes[:, :2])
+        if history is not None and self.scorer.label_history:
+            features = torch.cat((features, history.to(features.dtype)), dim=-1)
+        scores = self.label(features).unflatten(-1, (2, -1))
         side = send(torch.from_numpy((taken == RIGHT).astype(np.int64)), scores.device)
         chosen: Tensor = scores[torch.arange(len(scores), device=scores.device), side]
         return chosen
@@ -281,6 +304,13 @@ class TransitionNetwork(ParserNetwork):
         exists = send(torch.from_numpy(nodes != NOTHING), vectors.device)
         chosen = vectors[index[:, None], columns] * exists[..., None]
         return chosen.flatten(1)
+
+
+def number_segments(segment: np.ndarray) -> np.ndarray:
+    """Number the positions of each segment from 0; both are [state, position]."""
+    index = np.arange(segment.shape[1])
+    is_start = np.diff(segment, axis=1, prepend=-1) != 0
+    return index - np.maximum.accumulate(np.where(is_start, index, 0), axis=1)
 
 
 def select_rows(words: Words, rows: np.ndarray) -> Words:
@@ -303,6 +333,9 @@ class Reader:
         self.encoded: Encoded | None = None
         self.history: Tensor | None = None  # the vectors of the transitions so far
         self.memory: LSTMState | None = None
+        self.composed: Composed | None = None
+        if network.composition is not None and isinstance(words, Tensor):
+            self.composed = network.composition.start(words)
         if network.history is not None and isinstance(words, Tensor):
             self.history, self.memory = network.history.start(len(words), words.device)
 
@@ -328,21 +361,30 @@ class Reader:
         rows: [state], their sentences; nodes: [state, 3], s2, s1 and b1.
         """
         assert self.encoded is not None
-        history = None if self.history is None else self.history[self._send(rows)]
         state = np.arange(len(rows))
-        scores = self.network.score_transitions(self.encoded, state, nodes, history)
+        scores = self.network.score_transitions(self.encoded, state, nodes, self._history(rows))
         return scores.cpu().numpy()
 
-    def best_labels(self, state: np.ndarray, nodes: np.ndarray, taken: np.ndarray) -> np.ndarray:
-        """Return the best labels of arcs, [arc]; the arguments are those of `score_labels`."""
+    def best_labels(
+        self, rows: np.ndarray, state: np.ndarray, nodes: np.ndarray, taken: np.ndarray
+    ) -> np.ndarray:
+        """Return the best labels of arcs, [arc].
+
+        rows: [arc], their sentences; the other arguments are those of `score_labels`.
+        """
         assert self.encoded is not None
-        scores = self.network.score_labels(self.encoded, state, nodes, taken)
+        history = self._history(rows)
+        scores = self.network.score_labels(self.encoded, state, nodes, taken, history)
         return scores.argmax(-1).cpu().numpy()
 
-    def compose(self, *arcs: np.ndarray) -> None:
-        """Change the vectors of heads, if the network does; arcs: as for `Composition.forward`."""
-        if self.network.composition is not None:
-            self.words = self.network.composition(self.words, *map(self._send, arcs))
+    def compose(self, arcs: np.ndarray) -> None:
+        """Compose words after a transition, if the network does; arcs: as for `Composition`."""
+        if self.network.composition is not None and self.composed is not None:
+            self.composed = self.network.composition(self.composed, arcs)
+            self.words = self.composed.vectors
+
+    def _history(self, rows: np.ndarray) -> Tensor | None:
+        return None if self.history is None else self.history[self._send(rows)]
 
     def remember(self, taken: np.ndarray, labels: np.ndarray) -> None:
         """Add a transition to each sentence of the batch, as for `History.add`."""

@@ -1,5 +1,6 @@
 """The hinge loss against brute force over all trees, and the best label of every span."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 
 from depkit.corpus.io import read
-from depkit.nn.settings import SelfAttention
+from depkit.nn.settings import Factored, SelfAttention
 from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.config import Inputs
 from depkit.parsers.constituency import decoding as module
@@ -153,3 +154,39 @@ def test_all_spans_of_a_batch_are_scored(monkeypatch):
         for span in tree
     }
     assert found == expected
+
+
+FACTORED = Factored(layers=1, size=6, heads=2, head_size=4, feedforward=8)
+CONCATENATED = SelfAttention(
+    layers=1, size=8, heads=2, head_size=4, feedforward=8, combine_positions="concat"
+)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "split"),
+    [
+        (FACTORED, "interleaved"),
+        (replace(FACTORED, combine_positions="sum"), "interleaved"),
+        (CONCATENATED, "interleaved"),
+        (replace(CONCATENATED, combine_positions="sum"), "contiguous"),
+    ],
+)
+def test_vectors_are_split_so_that_both_parts_have_contents_and_positions(
+    encoder, split, sentences
+):
+    """In Kitaev and Klein (2018), footnote 2, even elements go forward and odd ones backward."""
+    config = get_family(CONFIG).resolve_auto(replace(CONFIG, encoder=encoder), sentences)
+    assert config.scorer.split == split
+    network, examples = make_network(sentences, config)
+    encoded = network.encode_with_stop(cpu_batch(examples, np.array([0])))
+    forward, backward = encoded.chunk(2, dim=-1)
+    if split == "interleaved":
+        forward, backward = encoded[..., 0::2], encoded[..., 1::2]
+    vectors = torch.cat((forward[:, :-1], backward[:, 1:]), dim=-1)
+    torch.testing.assert_close(network.fenceposts(encoded), network.spans.project(vectors))
+
+
+def test_models_of_older_versions_split_vectors_as_before(sentences):
+    for encoder in (FACTORED, CONCATENATED):
+        network, _ = make_network(sentences, replace(CONFIG, encoder=encoder))
+        assert network.interleaved == (encoder is FACTORED)

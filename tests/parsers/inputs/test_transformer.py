@@ -22,6 +22,7 @@ from depkit.parsers.inputs.transformer import (
     from_description,
     load_transformer,
     save_description,
+    with_random_layers,
 )
 from tests.parsers.inputs.small_transformers import (
     WEIGHTS,
@@ -538,3 +539,18 @@ def test_minilm_gives_words_the_vectors_of_the_running_text(minilm):
             for pooling, vector in expected.items():
                 word_vector = pooled[pooling][i, j + 1, 0]
                 torch.testing.assert_close(word_vector, vector, atol=1e-5, rtol=1e-4)
+
+
+def test_layers_can_be_random(tmp_path):
+    """Only the embeddings of word pieces keep their weights."""
+    transformer = load_transformer(str(save_bert(tmp_path / "bert")))
+    torch.manual_seed(1)
+    fresh = with_random_layers(transformer)
+    old, new = transformer.body.state_dict(), fresh.body.state_dict()
+    assert old.keys() == new.keys()
+    same = {name for name in old if torch.equal(old[name], new[name])}
+    changed = {name for name in old if old[name].dim() > 1} - same
+    assert {name for name in old if old[name].dim() > 1} - changed == {
+        "embeddings.word_embeddings.weight"
+    }
+    assert fresh.max_pieces == transformer.max_pieces and fresh.digest == transformer.digest

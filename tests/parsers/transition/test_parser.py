@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.families import get_family
+from depkit.parsers.families import get_family, make_parser_config, update_tables
 from depkit.parsers.inputs.transformer import load_transformer
 from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError, from_dict
 from depkit.parsers.transition.config import TransitionConfig
 from depkit.parsers.transition.decoding import decode_by_arc, decode_by_transition
-from depkit.parsers.transition.network import Reader
+from depkit.parsers.transition.network import Reader, number_segments
 from depkit.parsers.transition.states import States, legal_transitions, make_units
 from depkit.score.evaluators import evaluate
 from depkit.trees.shape import has_crossing_arcs, is_tree
@@ -123,6 +123,7 @@ def test_the_loss_is_that_of_each_state_by_itself(kind, tiny, transformer):
         history = memory = None
         if network.history is not None:
             history, memory = network.history.start(1, CPU)
+        composed = network.composition.start(words) if network.composition else None
         states = States.first(np.array([len(sentence)]))
         labels = np.zeros((1, len(sentence)), np.int64)
         for taken in gold.transitions.tolist():
@@ -132,19 +133,20 @@ def test_the_loss_is_that_of_each_state_by_itself(kind, tiny, transformer):
             legal = torch.from_numpy(legal_transitions(nodes, network.single_root))
             scores = scores.masked_fill(~legal, float("-inf")).log_softmax(-1)
             transition_losses.append(-scores[0, taken])
-            label = 0
+            label = head = dependent = 0
             s2, s1, _ = nodes[0]
             if taken in (LEFT, RIGHT):
                 dependent, head = (s2, s1) if taken == LEFT else (s1, s2)
                 label = int(gold.labels[dependent - 1]) + 1
                 label_scores = network.score_labels(
-                    encoded, np.zeros(1, int), nodes, np.array([taken])
+                    encoded, np.zeros(1, int), nodes, np.array([taken]), history
                 )
                 label_losses.append(-label_scores.log_softmax(-1)[0, label - 1])
-                if network.composition is not None:
-                    parts = (0, head, dependent, label)
-                    words = network.composition(words, *(torch.tensor([x]) for x in parts))
                 labels[0, dependent - 1] = label
+            if composed is not None:
+                arcs = np.array([[head], [dependent], [taken], [label]])
+                composed = network.composition(composed, arcs)
+                words = composed.vectors
             if network.history is not None:
                 history, memory = network.history.add(
                     torch.tensor([taken]), torch.tensor([label]), memory
@@ -289,9 +291,113 @@ def test_swap_is_needed_for_crossing_arcs(tiny):
         ({"reads": "sentence", "history": 5}, r"scorer\.history needs scorer\.reads=state"),
         ({"reads": "sentence", "summary": True}, r"scorer\.summary needs"),
         ({"reads": "sentence", "composition": True}, r"scorer\.composition needs"),
+        ({"reads": "sentence", "separate_positions": True}, r"scorer\.separate_positions needs"),
     ],
 )
 def test_settings_without_effect_are_refused(changes, message):
     config = make_config("sentence", **changes)
     with pytest.raises(ConfigError, match=message):
         from_dict(TransitionConfig, asdict(config))
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_all_words_are_composed_as_in_the_paper(skip, tiny):
+    """Eqs. 11 and 12, word by word: a word keeps its most recent dependent, with its label."""
+    network, examples = make_network("state", tiny, compose_skip=skip)
+    comp, sentence = network.composition.double(), 3
+    (size, (oracle,)) = (len(tiny[sentence]), examples.oracles[sentence : sentence + 1])
+    words = torch.randn(1, size + 1, network.encoder_input_size, dtype=torch.float64)
+    states, composed = States.first(np.array([size])), comp.start(words)
+    vectors = dict(enumerate(words[0]))
+    recent = dict.fromkeys(vectors, (comp.no_dependent, comp.labels.weight[0]))
+    for taken in oracle.transitions.tolist():
+        s2, s1, _ = states.first_nodes()[0].tolist()
+        head = dependent = label = 0
+        if taken in (LEFT, RIGHT):
+            dependent, head = (s2, s1) if taken == LEFT else (s1, s2)
+            label = int(oracle.labels[dependent - 1]) + 1
+            row = label + comp.num_labels * (taken == RIGHT)
+            recent[head] = (vectors[dependent], comp.labels.weight[row])
+        apply_transition(taken, *states.arrays(0))
+        composed = comp(composed, np.array([[head], [dependent], [taken], [label]]))
+        for node in [n for n in vectors if n == 0 or states.heads[0, n - 1] < 0]:
+            x = torch.cat((vectors[node], *recent[node]))
+            new = comp.second(torch.tanh(comp.first(x)))
+            vectors[node] = new + vectors[node] if skip else new
+        for node, vector in vectors.items():
+            torch.testing.assert_close(composed.vectors[0, node], vector)
+    assert (states.heads[0] >= 0).all()
+
+
+def test_the_classifier_of_labels_reads_the_history(tiny):
+    """Eq. 5 and section 4.1.2; models of older versions do not have it."""
+    network, _ = make_network("state", tiny)
+    former, _ = make_network("state", tiny, label_history=False)
+    sizes = [x.label.first.in_features for x in (network, former)]
+    assert sizes == [2 * network.size + 12, 2 * network.size]
+    assert network.transition.first.in_features == 3 * network.size + 12
+
+
+def test_models_of_older_versions_keep_their_settings():
+    new = asdict(make_config("state"))
+    old = {"compose", "compose_direction", "compose_skip", "label_history", "own_root"}
+    tables = {**new, "scorer": {k: v for k, v in new["scorer"].items() if k not in old}}
+    update_tables(tables)
+    scorer = make_parser_config(tables).scorer
+    assert (scorer.compose, scorer.compose_direction, scorer.compose_skip) == ("head", False, True)
+    assert (scorer.label_history, scorer.own_root) == (False, False)
+    assert make_parser_config(new) == make_config("state")
+
+
+@pytest.mark.parametrize("kind", ["sentence-graph", "state"])
+def test_the_root_is_a_position_of_its_own(kind, tiny, tmp_path):
+    transformer = load_transformer(str(save_bert(tmp_path / "bert")))
+    network, examples = make_network(kind, tiny[:3], transformer)
+    batch = cpu_batch(examples, np.arange(3))
+    plain = network.pieces(batch)
+    sequences = plain.with_root(network.root)
+    assert (sequences.lengths == plain.lengths + 1).all()
+    torch.testing.assert_close(sequences.vectors[:, 1], network.root.expand(3, -1))
+    words, without = sequences.words(sequences.vectors), plain.words(plain.vectors)
+    torch.testing.assert_close(words[:, 0], network.root.expand(3, -1))
+    for row, size in enumerate(batch.sizes.tolist()):
+        torch.testing.assert_close(words[row, 1:size], without[row, 1:size])
+    heads = torch.zeros(3, batch.length - 1, dtype=torch.int64)
+    assert (sequences.graph(heads)[:, 2] == 1).all()  # the head of the first word
+    network.zero_grad()
+    network(batch).backward()
+    assert network.root.grad.abs().max() > 0
+
+
+def test_every_segment_has_a_trained_vector(tiny, tmp_path):
+    transformer = load_transformer(str(save_bert(tmp_path / "bert")))
+    network, examples = make_network("state-graph", tiny[:3], transformer, states=0)
+    network(cpu_batch(examples, np.arange(3))).backward()
+    assert (network.segments.weight.grad.abs().amax(1) > 0).all()
+
+
+def test_positions_can_be_numbered_in_each_segment(tiny, tmp_path):
+    assert number_segments(np.array([[0, 0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 0, 0]])).tolist() == [
+        [0, 1, 2, 0, 1, 0, 1], [0, 0, 1, 2, 0, 0, 1]
+    ]  # fmt: skip
+    transformer = load_transformer(str(save_bert(tmp_path / "bert")))
+    read = []
+    for separate in (False, True):
+        network, examples = make_network(
+            "state", tiny[:3], transformer, states=0, separate_positions=separate
+        )
+        run_encoder = network.encoder.forward
+
+        def forward(x, lengths, graph=None, positions=None, run_encoder=run_encoder):
+            read.append(positions)
+            if positions is not None:
+                index = torch.arange(x.shape[1]).expand(x.shape[:2])
+                encoded = run_encoder(x, lengths, graph)
+                torch.testing.assert_close(run_encoder(x, lengths, graph, index), encoded)
+                assert not torch.allclose(run_encoder(x, lengths, graph, positions), encoded)
+            return run_encoder(x, lengths, graph, positions)
+
+        network.encoder.forward = forward
+        network(cpu_batch(examples, np.arange(3)))
+    assert read[0] is None
+    assert read[1][0].tolist()[:5] == [0, 1, 2, 0, 1]  # CLS, the root, SEP, and two words
