@@ -116,17 +116,6 @@ def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
         return begins_with_bracket(_peek(lines)[0])
 
 
-def bracketed_paths(sources: Sequence[object], encoding: str = "utf-8") -> list[str]:
-    """Return the paths of the sources if all are files of bracketed trees, else an empty list.
-
-    Raises what `is_bracketed_file` raises.
-    """
-    paths = [os.fspath(source) for source in sources if isinstance(source, str | os.PathLike)]
-    if len(paths) < len(sources) or not all(is_bracketed_file(x, encoding) for x in paths):
-        return []
-    return paths
-
-
 def read_trees(
     source: PathLike | Iterable[str],
     encoding: str = "utf-8",
