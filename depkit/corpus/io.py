@@ -6,7 +6,7 @@ unpacks .gz and .xz files; `atomic` writes files that appear only when they are 
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from typing import BinaryIO, TextIO
