@@ -63,7 +63,7 @@ class Command(_HelpLayout, TyperCommand):
         """Run the command; a message of the library then names options instead of arguments."""
         try:
             return super().invoke(context)
-        except ValueError as error:
+        except (ValueError, OSError, MemoryError) as error:
             parameters = [p for p in self.params if p.param_type_name == "option"]
             options = {parameter.name: max(parameter.opts, key=len) for parameter in parameters}
             error.args = tuple(

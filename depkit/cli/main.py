@@ -95,7 +95,8 @@ class Subcommands(Group):
         if name not in COMMANDS:
             context.fail(describe_unknown("command", name, COMMANDS, COMMANDS))
         if name == "tag" and any(argument.partition("=")[0] == "--folds" for argument in rest):
-            print_message("depkit: note: depkit tag --folds is now depkit jackknife --folds")
+            if not {"-q", "--quiet"} & set(rest):
+                print_message("depkit: note: depkit tag --folds is now depkit jackknife --folds")
             name = "jackknife"
         if name != "train" and started_by_torchrun():
             raise ConfigError(f"torchrun can start only depkit train; run depkit {name} without it")

@@ -416,7 +416,6 @@ Predicted = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-NO_PREDICTED = "it is for CoNLL-09, not for bracketed trees"
 From = Annotated[
     Literal["conllu", "conllup", "conllx", "conll09", "ptb", "parquet"] | None,
     typer.Option(

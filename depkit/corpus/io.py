@@ -6,7 +6,7 @@ unpacks .gz and .xz files; `atomic` writes files that appear only when they are 
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from typing import BinaryIO, TextIO
@@ -114,17 +114,6 @@ def is_bracketed_file(path: str, encoding: str = "utf-8") -> bool | None:
             return False
     with _open_source(path, encoding) as (lines, _):
         return begins_with_bracket(_peek(lines)[0])
-
-
-def bracketed_paths(sources: Sequence[object], encoding: str = "utf-8") -> list[str]:
-    """Return the paths of the sources if all are files of bracketed trees, else an empty list.
-
-    Raises what `is_bracketed_file` raises.
-    """
-    paths = [os.fspath(source) for source in sources if isinstance(source, str | os.PathLike)]
-    if len(paths) < len(sources) or not all(is_bracketed_file(x, encoding) for x in paths):
-        return []
-    return paths
 
 
 def read_trees(

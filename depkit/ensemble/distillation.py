@@ -41,7 +41,6 @@ from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.dataset import Dataset, layout
-from depkit.parsers.inputs.parts import reads_dictionary
 from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary
@@ -54,6 +53,7 @@ from depkit.training.job import BaseJob
 from depkit.training.plan import Feed, Plan
 from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
+from depkit.training.start import complete_vocabulary
 
 TREEBANK = "train"  # the rows of the treebank are written to train.safetensors
 
@@ -335,10 +335,8 @@ def make_distillation_data(
     """
     student = build_student_vocabulary(plan.recipe, plan.train, shards, teacher.vocabulary)
     shards = interleave(shards)
-    with_tags = reads_dictionary(plan.recipe.parser.inputs)
     return DistillationData(
         recipe=plan.recipe, treebank=plan.train, treebank_rows=treebank_rows, shards=shards,
         lengths=[shard.lengths() for shard in shards], row_columns=row_columns(teacher),
-        teacher=teacher.vocabulary,
-        student=student.with_lemmas([*plan.train, *plan.sources.lexicon], with_tags),
+        teacher=teacher.vocabulary, student=complete_vocabulary(replace(plan, vocabulary=student)),
     )  # fmt: skip

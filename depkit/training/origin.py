@@ -47,19 +47,23 @@ class Origin:
             and not _same(self.settings.get(name), current.settings.get(name))
         ]
         differences = [
-            f"{name}{' ' if name.startswith('--') else '='}{self.settings.get(name, '(unset)')}"
-            f" (now {current.settings.get(name, 'unset')})"
+            f"{_name_argument(name)}{' ' if name.startswith('--') else '='}"
+            f"{self.settings.get(name, '(unset)')} (now {current.settings.get(name, 'unset')})"
             for name in names[:_MAX_NAMED]
         ]
         if len(names) > _MAX_NAMED:
             differences.append(f"{len(names) - _MAX_NAMED} more settings that differ")
         differences += [
-            name
+            _name_argument(name)
             for name in self.data | current.data
             if self.data.get(name) != current.data.get(name)
         ]
-        # Files have the names of the options; messages name arguments.
-        return re.sub(r"--(\w+)", r"`\1`", ", ".join(differences))
+        return ", ".join(differences)
+
+
+def _name_argument(text: str) -> str:
+    """Replace the name of an option, as checkpoints have it, by that of the argument."""
+    return re.sub(r"--(\w+)", r"`\1`", text)
 
 
 def _same(first: str | None, second: str | None) -> bool:

@@ -68,7 +68,7 @@ def start(plan: Plan) -> Run | State:
         ResumeError: If the run cannot be resumed.
         TrainingError: If the processes of torchrun have different data or settings.
     """
-    vocabulary = _complete_vocabulary(plan)
+    vocabulary = complete_vocabulary(plan)
     saved_state = on_first(read_state, plan.directory) if plan.resume else None
     if saved_state:
         plan = replace(plan, recipe=retain_batch_size(saved_state.origin, plan.recipe))
@@ -115,7 +115,7 @@ def is_finished(state: State, plan: Plan) -> bool:
     )
 
 
-def _complete_vocabulary(plan: Plan) -> Vocabulary:
+def complete_vocabulary(plan: Plan) -> Vocabulary:
     """Return the vocabulary with lemmas, pretrained words and those of the initial parser."""
     config, sources = plan.recipe.parser, plan.sources
     vocabulary = plan.vocabulary or get_family(config).vocabulary(plan.train, config)

@@ -102,6 +102,16 @@ def test_without_text_a_student_learns_from_treebanks(tmp_path, capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_a_student_reads_pretrained_vectors(text, tmp_path):
+    student, vectors = tmp_path / "student", tmp_path / "vectors.txt"
+    vectors.write_text("the 1 2 3\ncat 3 4 5\n")
+    settings = [f"inputs.vectors.file={vectors}", "inputs.vectors.combine=concat"]
+    assert distill(student, text, "-q", *set_options(*settings), epochs=1) == 0
+    parser = depkit.load(student, device="cpu")
+    assert parser.vocabulary.tables["vectors"].symbols[-2:] == ["the", "cat"]
+    assert len(parser("The cat sleeps.")) == 1
+
+
 def test_several_teachers_teach_the_mean_of_their_probabilities(tmp_path, text, capfd):
     second = tmp_path / "second"
     train = ["train", str(TINY), "--dev", str(TINY), "-o", str(second), "--epochs", "1", "-q"]

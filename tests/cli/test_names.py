@@ -25,7 +25,10 @@ def test_arguments_are_replaced_by_the_options_of_the_command():
     assert name_options("`algorithm`, `batch` and `a b`", options) == "--decode, `batch` and `a b`"
 
 
-@pytest.mark.parametrize("error", [ValueError, lambda text: FormatError("a", 3, "s1", text)])
+@pytest.mark.parametrize(
+    "error",
+    [ValueError, OSError, MemoryError, lambda text: FormatError("a", 3, "s1", text)],
+)
 def test_messages_name_options_and_python_sees_arguments(error, monkeypatch, capfd):
     def fail(*arguments):
         raise error("change `output_dir`")

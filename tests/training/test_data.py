@@ -157,3 +157,12 @@ def test_origins_differ_if_seed_settings_or_data_differ(
     first = origin(Recipe(BiaffineConfig()), tiny, 1)
     recipe = Recipe(BiaffineConfig(**parser_settings), training=Training(**training_settings))
     assert first.describe_difference(origin(recipe, tiny[train_slice], seed)) == expected
+
+
+def test_only_names_of_options_become_names_of_arguments():
+    runs = [
+        make_origin(1, {"inputs": {"lexicon": "", "model": f"a--{x}"}}, {"another --init": x})
+        for x in ("b", "c")
+    ]
+    expected = "inputs.model=a--b (now a--c), another `init`"
+    assert runs[0].describe_difference(runs[1]) == expected

@@ -5,8 +5,9 @@ import pytest
 import depkit
 from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.affixes import character_classes, lower_cases
+from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.treebank import treebank_name
-from depkit.parsers.inputs.vocabulary import build_vocabulary
+from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
 from tests.parsers.small_parsers import tree
 
 
@@ -43,3 +44,13 @@ def test_characters_have_a_class_and_a_lower_case():
     lower = dict(zip(symbols, cases, strict=True))
     assert lower["A"] == lower["a"] == "a"
     assert lower["B"] == "B"  # there is no b in the vocabulary
+
+
+def test_the_digest_does_not_depend_on_the_order_of_tables_and_versions():
+    sentences = [tree("a b", [0, 1], "X Y", "root x")]
+    inputs = Inputs(word_min_count=1, treebank=2)
+    vocabulary = build_vocabulary(sentences, inputs, ["deprel"], column_symbols)
+    vocabulary = vocabulary.with_table("vectors", Table([*SPECIAL, "a"]))
+    reordered = Vocabulary(dict(reversed(vocabulary.tables.items())), vocabulary.columns)
+    # Computed by a version of depkit in which a vocabulary always had a table of tags
+    assert vocabulary.digest() == reordered.digest() == "fc06f25a59294a14"
