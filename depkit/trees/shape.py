@@ -155,9 +155,9 @@ def nonprojective_arcs(head: np.ndarray) -> np.ndarray:
 
 @compiled
 def descendant_ranges(head: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the nodes so that first[h] <= first[w] <= last[h] if w is a descendant of h or h. O(n).
+    """Number the nodes so that those from first[h] to last[h] are h and its descendants. O(n).
 
-    Returns first and last, [n + 1] int64. The words on a cycle are descendants of each other.
+    Returns first and last, [n + 1] int64. The words on a cycle have the same numbers.
     """
     if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
