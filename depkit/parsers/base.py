@@ -45,6 +45,9 @@ GPU_TOKENS = 4_000
 # The number of words in the longest sentence for which marginals are computed. 1,600 words take
 # 10 s (80 s if scores are very sharp) and 150 MB; the time is cubic and the memory quadratic.
 MAX_MARGINAL_WORDS = 2_000
+# The number of words in the longest sentence that is parsed. It takes a minute and 4 GB with the
+# bundled model; both are quadratic.
+MAX_PARSED_WORDS = 20_000
 
 T = TypeVar("T")
 
@@ -145,7 +148,7 @@ class Parser(ABC):
             ValueError: An argument is invalid, or the parser does not predict what is asked.
             ConfigError: The family does not have an argument, see `check_options`.
             FormatError: A sentence lacks the tags or the parse that the parser reads, has no MISC
-                column for the probabilities, or has too many words for marginals.
+                column for the probabilities, or has too many words.
             MemoryError: A single sentence does not fit in memory; the message names it.
         """
         if not self.trees:
@@ -164,8 +167,9 @@ class Parser(ABC):
             raise ValueError(
                 "this model does not correct parses, so more passes would change nothing"
             )
+        sentences = check_lengths(self.to_sentences(sentences))
         if probabilities:
-            sentences = check_probabilities(self.to_sentences(sentences), probabilities)
+            sentences = check_probabilities(sentences, probabilities)
         contexts = [None] * passes if context is None else tee(context, passes)
         # Only the last pass reports progress, and computes probabilities.
         silent = replace(self, on_batch_computed=None)
@@ -425,6 +429,18 @@ def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
     if all(isinstance(word, str) for word in sentence):
         return new_sentence(cast(Sequence[str], sentence))
     return Sentence.from_token_list(cast("TokenList", sentence))
+
+
+def check_lengths(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield the sentences. Raises FormatError at a sentence that is too long to be parsed."""
+    for sentence in sentences:
+        if len(sentence) > MAX_PARSED_WORDS:
+            raise FormatError(
+                *sentence.location(),
+                f"a sentence of {len(sentence):,} words is too long: memory and time are quadratic,"
+                f" so at most {MAX_PARSED_WORDS:,} words are parsed; is a blank line missing?",
+            )
+        yield sentence
 
 
 def check_probabilities(sentences: Iterable[Sentence], kind: str) -> Iterator[Sentence]:

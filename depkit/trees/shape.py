@@ -11,7 +11,7 @@ import numpy as np
 from depkit.trees.compiled import compiled
 
 CYCLIC = -1  # the depth of a word that is on a cycle or descends from one
-UNSEEN, ON_PATH = 0, -2  # states of a word in `depths` before its depth is known
+UNSEEN, ON_PATH = 0, -2  # states of a word before its depth or number is known
 
 
 @compiled
@@ -93,43 +93,108 @@ def is_tree(head: np.ndarray, single_root: bool = False) -> bool:
 
 @compiled
 def has_crossing_arcs(head: np.ndarray) -> bool:
-    """Whether two arcs of a tree cross, which makes the tree non-projective. O(n^2).
+    """Whether two arcs of a tree cross, which makes the tree non-projective. O(n).
 
     Arcs from the root are included, as in the CoNLL-X statistics.
     """
     if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
-    for i in range(head.size):
-        low, high = arc_span(i + 1, head[i])
-        for j in range(i + 1, head.size):
-            left, right = arc_span(j + 1, head[j])
-            if low < left < high < right or left < low < right < high:
-                return True
+    n = head.size
+    # For each node, the other ends of the longest arcs to its left and to its right.
+    leftmost, rightmost = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    for node in range(n + 1):
+        leftmost[node] = rightmost[node] = node
+    for i in range(n):
+        left, right = arc_span(i + 1, head[i])
+        leftmost[right] = min(leftmost[right], left)
+        rightmost[left] = max(rightmost[left], right)
+    nodes = np.empty(n + 1, np.int64)  # the last one is the nearest with an arc beyond `node`
+    size = 0
+    for node in range(n + 1):
+        while size > 0 and rightmost[nodes[size - 1]] <= node:
+            size -= 1
+        if size > 0 and nodes[size - 1] > leftmost[node]:
+            return True
+        nodes[size] = node
+        size += 1
     return False
 
 
 @compiled
 def nonprojective_arcs(head: np.ndarray) -> np.ndarray:
-    """Return a mask of the words that are dependents of non-projective arcs, [n] bool. O(n^2).
+    """Return a mask of the words that are dependents of non-projective arcs, [n] bool. O(n log n).
 
     The arc from h to d is non-projective if a word strictly between the two is not a descendant
     of h (Nivre and Nilsson 2005, "Pseudo-projective dependency parsing"). Every word, even a word
     on a cycle, counts as a descendant of the artificial root 0, so arcs from the root are always
     projective. A tree has a non-projective arc if and only if two of its arcs cross.
     """
+    first, last = descendant_ranges(head)
+    n = head.size
+    # The least and the greatest number of the words below each node of a binary tree: the words
+    # are the nodes from n, and below node i are 2i and 2i + 1.
+    least, greatest = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)
+    for i in range(2 * n - 1, 0, -1):
+        if i >= n:
+            least[i] = greatest[i] = first[i - n + 1]
+        else:
+            least[i] = min(least[2 * i], least[2 * i + 1])
+            greatest[i] = max(greatest[2 * i], greatest[2 * i + 1])
+    nonprojective = np.zeros(n, np.bool_)
+    for i in range(n):
+        low, high = arc_span(i + 1, head[i])
+        start, end = n + low, n + high - 2  # the nodes of the words between the two
+        while low > 0 and start <= end:
+            low_number = min(least[start], least[end])
+            high_number = max(greatest[start], greatest[end])
+            if low_number < first[head[i]] or high_number > last[head[i]]:
+                nonprojective[i] = True
+            start, end = (start + 1) // 2, (end - 1) // 2
+    return nonprojective
+
+
+@compiled
+def descendant_ranges(head: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the nodes so that those from first[h] to last[h] are h and its descendants. O(n).
+
+    Returns first and last, [n + 1] int64. The words on a cycle have the same numbers.
+    """
     if not has_heads_in_range(head):
         raise ValueError("a head is out of range")
-    nonprojective = np.zeros(head.size, np.bool_)
-    is_ancestor = np.zeros(head.size + 1, np.bool_)  # [node], whether it is an ancestor of `word`
-    for word in range(1, head.size + 1):
-        is_ancestor[:] = False
-        is_ancestor[0] = True
-        ancestor = head[word - 1]
-        while not is_ancestor[ancestor]:
-            is_ancestor[ancestor] = True
-            ancestor = head[ancestor - 1]
-        for i in range(head.size):
-            low, high = arc_span(i + 1, head[i])
-            if low < word < high and not is_ancestor[head[i]]:
-                nonprojective[i] = True
-    return nonprojective
+    n = head.size
+    child = np.zeros(n + 1, np.int64)  # [node], a child that has not been visited
+    sibling = np.zeros(n + 1, np.int64)  # [word], the next child of its head
+    for word in range(1, n + 1):
+        sibling[word] = child[head[word - 1]]
+        child[head[word - 1]] = word
+    first, last = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    number = 0
+    for start in range(n + 1):
+        # The top is the root or, for words that do not descend from it, a word on their cycle.
+        top = start
+        while top != 0 and last[top] == UNSEEN:
+            last[top] = ON_PATH
+            top = head[top - 1]
+        if first[top] != UNSEEN:
+            continue
+        # Go down to each child in turn, and back up when none is left.
+        node = top
+        while True:
+            if first[node] == UNSEEN:
+                number += 1
+                first[node] = number
+            next_child = child[node]
+            if next_child != 0:
+                child[node] = sibling[next_child]
+                if first[next_child] == UNSEEN:
+                    node = next_child
+            else:
+                last[node] = number
+                if node == top:
+                    break
+                node = head[node - 1]
+        word = top
+        while top != 0 and head[word - 1] != top:
+            word = head[word - 1]
+            first[word], last[word] = first[top], last[top]
+    return first, last

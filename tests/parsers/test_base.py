@@ -8,7 +8,7 @@ import pytest
 from depkit.corpus.formats import CONLL09, CONLLX
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
-from depkit.parsers import chunks
+from depkit.parsers import base, chunks
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine.device import find_device
 from depkit.trees.shape import is_tree
@@ -49,6 +49,15 @@ def test_chunks_and_batches_bound_memory_and_do_not_change_results(tiny, parser,
     endless = (tiny[0] for _ in counter)
     assert len(list(islice(parser.parse(endless), 40))) == 40
     assert next(counter) < 60
+
+
+def test_a_sentence_of_too_many_words_is_an_error_when_it_is_reached(parser, monkeypatch):
+    monkeypatch.setattr(base, "MAX_PARSED_WORDS", 3)
+    parsed = parser.parse([new_sentence(list("abc")), new_sentence(list("abcd"))])
+    with pytest.raises(FormatError, match=r"4 words is too long.* at most 3 words"):
+        list(parsed)
+    assert len(list(parser.parse([new_sentence(list("abc"))]))) == 1
+    assert len(list(parser.tag([new_sentence(list("abcd"))]))) == 1  # tagging takes linear time
 
 
 @pytest.mark.parametrize("method", ["parse", "tag"])

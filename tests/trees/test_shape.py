@@ -1,4 +1,4 @@
-"""All head vectors of up to five words, trees or not, against plain definitions."""
+"""All head vectors of up to five words and some longer ones, trees or not, against definitions."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,9 @@ from depkit.trees import shape
 from tests.trees.all_trees import ancestors, arcs_cross, head_vectors, is_tree_by_definition, trees
 
 VECTORS = [heads for n in range(6) for heads in head_vectors(n)]
+
+_rng = np.random.default_rng(0)
+VECTORS += [tuple(_rng.integers(0, n + 1, n).tolist()) for n in range(6, 40) for _ in range(5)]
 
 
 def as_array(heads: tuple[int, ...]) -> np.ndarray:
@@ -65,12 +68,34 @@ def test_heads_out_of_range_are_an_error(heads: tuple[int, ...]) -> None:
             getattr(shape, name)(as_array(heads))
 
 
-def test_a_chain_of_100000_words_has_depths_and_cycles() -> None:
+def test_chains_of_100000_words() -> None:
     n = 100_000
     chain = np.arange(2, n + 2, dtype=np.int32)
     chain[-1] = 0
     assert shape.depths(chain).tolist() == list(range(n, 0, -1))
     assert shape.is_tree(chain, True)
+    assert not shape.has_crossing_arcs(chain)
+    assert not shape.nonprojective_arcs(chain).any()
     chain[-1] = 1
     assert shape.has_cycle(chain)
     assert set(shape.depths(chain)) == {-1}
+    assert not shape.nonprojective_arcs(chain).any()
+
+
+def test_nested_arcs_and_interleaved_chains_of_100000_words() -> None:
+    n = 100_000
+    # The heads jump from one end of the sentence to the other, towards its middle.
+    outside_in = np.stack([np.arange(1, n // 2 + 1), np.arange(n, n // 2, -1)], 1).reshape(-1)
+    head = np.zeros(n, np.int32)
+    head[outside_in[1:] - 1] = outside_in[:-1]
+    assert not shape.has_crossing_arcs(head)
+    assert not shape.nonprojective_arcs(head).any()
+    # The same from the middle: all but two arcs span words that do not descend from the head.
+    head[:] = 0
+    head[outside_in[:-1] - 1] = outside_in[1:]
+    assert shape.has_crossing_arcs(head)
+    assert shape.nonprojective_arcs(head).sum() == n - 2
+    # Each word's head is the second word before it.
+    head = np.maximum(np.arange(-1, n - 1), 0, dtype=np.int32)
+    assert shape.has_crossing_arcs(head)
+    assert shape.nonprojective_arcs(head).sum() == n - 2

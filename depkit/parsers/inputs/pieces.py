@@ -13,7 +13,9 @@ import numpy as np
 
 from depkit.parsers.inputs.safe_files import TransformerError
 
-_BLOCK = 20_000  # distinct words split at once; a larger block takes more memory, not less time
+_BLOCK = 1_000  # distinct words split at once; a larger block takes more memory, not less time
+_MAX_CHARACTERS = 1 << 16  # of a word; the rest is not read
+_MAX_PIECES = 50  # a character on average; letters of four bytes that NFKC spells out reach 40
 
 Pooling = Literal["first", "last", "mean"]
 
@@ -85,12 +87,17 @@ def _split_words(words: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarr
     unknown = [tokenizer.unk_token_id or 0]
     if _needs_space(backend):
         words = [" " + word for word in words]
-    pieces: list[list[int]] = []
+    pieces, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for start in range(0, len(words), _BLOCK):
-        block = _encode_words(backend, words[start : start + _BLOCK])
-        pieces += [encoding.ids or unknown for encoding in block]
-    sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    return np.fromiter(chain.from_iterable(pieces), np.int64, int(sizes.sum())), sizes
+        block = [word[:_MAX_CHARACTERS] for word in words[start : start + _BLOCK]]
+        ids = [encoding.ids or unknown for encoding in _encode_words(backend, block)]
+        sizes.append(np.fromiter(map(len, ids), np.int64, len(ids)))
+        size, limit = int(sizes[-1].sum()), _MAX_PIECES * (len(block) + sum(map(len, block)))
+        if size > limit:
+            message = f"the transformer's tokenizer makes {size:,} pieces of {len(block):,} words"
+            raise TransformerError(message)
+        pieces.append(np.fromiter(chain.from_iterable(ids), np.int64, size))
+    return np.concatenate(pieces), np.concatenate(sizes)
 
 
 def _encode_words(backend: Any, words: list[str]) -> Any:

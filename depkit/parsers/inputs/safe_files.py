@@ -71,7 +71,7 @@ def _copy_tokenizer(file: Path, copy: Path, name: str) -> None:
     try:
         text = file.read_text(encoding="utf-8")
         checked = check_tokenizer(text)
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
         message = f"{name}: its tokenizer cannot be read ({file.name}: {error})"
         raise TransformerError(message) from None
     if checked is text:

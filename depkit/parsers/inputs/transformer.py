@@ -21,15 +21,17 @@ from depkit.corpus.io import PathLike
 from depkit.files.atomic import atomic_directory, temporary_directory
 from depkit.nn.limit import find_not_finite, limit_size
 from depkit.parsers.inputs.safe_files import (
+    TOKENIZER_JSON,
     TransformerError,
     check_weight_names,
     copy_safe_files,
 )
+from depkit.parsers.inputs.tokenizer_json import check_tokenizer
 
 _WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"  # lists the files if the weights are in several files
 _TOKENIZER = (
-    "tokenizer.json", "vocab.txt", "vocab.json", "merges.txt",
+    TOKENIZER_JSON, "vocab.txt", "vocab.json", "merges.txt",
     "sentencepiece.bpe.model", "spiece.model", "tokenizer.model",
 )  # fmt: skip
 _CONFIGURATION = (
@@ -275,6 +277,8 @@ def _read_tokenizer(folder: Path, name: str, config: Any) -> Any:
             " not a number of pieces"
         )
     with _wrap_errors(name, "its tokenizer cannot be read"):
+        if not (folder / TOKENIZER_JSON).exists():
+            check_tokenizer(tokenizer.backend_tokenizer.to_str())
         ids, special_ids = set(tokenizer.get_vocab().values()), set(tokenizer.all_special_ids)
         used = set(tokenizer.backend_tokenizer.encode("a", add_special_tokens=True).ids)
         used |= {tokenizer.pad_token_id or 0, tokenizer.unk_token_id or 0}

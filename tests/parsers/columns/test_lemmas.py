@@ -1,5 +1,6 @@
 """Lemmas that whole parsers predict, and the lemma dictionaries that parsers learn."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,6 +104,17 @@ def test_the_lemma_of_a_word_depends_on_its_tags(tiny, tmp_path):
     parser = replace(parser, vocabulary=replace(parser.vocabulary, lemmas=dictionary))
     noun = verb.with_columns({"upos": ["NOUN"]})
     assert [sentence.lemma for sentence in parser.tag([verb, noun])] == [["walk"], ["walks"]]
+
+
+def test_a_dictionary_without_forms_leaves_lemmas_to_the_network(tiny, tmp_path):
+    parser = train_tagger(small_recipe(epochs=1, predict=("lemma",)), tiny, tmp_path)
+    data = parser.vocabulary.lemmas.to_json() | {"forms": {}}
+    dictionary = LemmaDictionary.from_json(json.loads(json.dumps(data)))
+    parser = replace(parser, vocabulary=replace(parser.vocabulary, lemmas=dictionary))
+    tagged = list(parser.tag(tiny))
+    assert all(lemma for sentence in tagged for lemma in sentence.lemma)
+    assert not any(dictionary.contains(tiny[0].form))
+    assert dictionary.look_up("dogs", ("NOUN", "_", "_")) is None
 
 
 def test_an_ensemble_merges_the_lemma_dictionaries_of_its_members(tiny, tmp_path):

@@ -6,6 +6,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import torch
+from tokenizers import Regex, normalizers, pre_tokenizers
 
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.inputs.batching import Batch
@@ -18,6 +19,7 @@ from depkit.parsers.inputs.pieces import (
     make_piece_arrays,
     split_into_pieces,
 )
+from depkit.parsers.inputs.safe_files import TransformerError
 from tests.parsers.inputs.small_transformers import (
     CPU,
     WORD_PIECES,
@@ -102,6 +104,24 @@ def test_truncation_and_padding_of_a_tokenizer_are_ignored():
     ]
     tokenizer.backend_tokenizer.enable_padding(length=6)
     assert find_segment_format(tokenizer, 9).suffix.tolist() == [WORD_PIECES.index("[SEP]")]
+
+
+def test_a_pattern_that_panics_while_a_word_is_split_is_an_error():
+    tokenizer = word_pieces()
+    # The library of regular expressions gives up after millions of attempts, and tokenizers panics.
+    pattern = Regex(r"(?:\w|\w)*(?<=!)")
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Split(pattern, "isolated")
+    assert piece_names(split_into_pieces([["dog"]], tokenizer))[2:] == [["dog"]]
+    with pytest.raises(TransformerError, match=r"cannot split the words .*retry-limit"):
+        split_into_pieces([["dog", "a" * 60]], tokenizer)
+
+
+def test_a_tokenizer_that_makes_far_too_many_pieces_is_an_error():
+    tokenizer = word_pieces()
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    tokenizer.backend_tokenizer.normalizer = normalizers.Replace("a", "b" * 200)
+    with pytest.raises(TransformerError, match="makes 201 pieces of 1 words"):
+        split_into_pieces([["a"]], tokenizer)
 
 
 @pytest.mark.parametrize("prefix_space", [False, True])

@@ -16,6 +16,7 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
+from depkit.parsers.inputs import tokenizer_json
 from depkit.parsers.inputs.hidden_layers import hidden_layers, pool_pieces
 from depkit.parsers.inputs.transformer import (
     TransformerError,
@@ -270,18 +271,60 @@ def test_settings_that_cannot_be_ignored_are_refused(bert_copy, file_name, setti
             load(str(bert_copy))
 
 
-def test_a_panic_of_the_library_of_tokenizers_is_an_error(tmp_path):
-    folder = save_bert(tmp_path)
-    settings = json.loads((folder / "tokenizer.json").read_text())
-    settings["post_processor"] = {
+BERT_PROCESSING = {"type": "BertProcessing", "sep": ["[SEP]", 10**9], "cls": ["[CLS]", 2]}
+ROBERTA_PROCESSING = BERT_PROCESSING | {
+    "type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": True,
+}  # fmt: skip
+
+
+def template(special: dict) -> dict:
+    """A post-processor that adds [CLS] before the text."""
+    return {"post_processor": {
         "type": "TemplateProcessing",
         "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}},
                    {"Sequence": {"id": "A", "type_id": 0}}],
         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-        "special_tokens": {"[SEP]": {"id": "[SEP]", "ids": [3], "tokens": ["[SEP]"]}},
-    }  # fmt: skip
-    (folder / "tokenizer.json").write_text(json.dumps(settings))
-    with pytest.raises(TransformerError, match="its tokenizer cannot be read"):
+        "special_tokens": {name: {"id": name, "ids": [number], "tokens": [name]}
+                           for name, number in special.items()},
+    }}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (template({"[SEP]": 3}), "tokenizer cannot be read .*undefined token '.CLS.'"),
+        (template({"[CLS]": 1000}), "has pieces up to number 1000, the transformer only up to"),
+        (template({"[CLS]": 2**32 - 1}), "has pieces up to number 4294967295"),
+        ({"post_processor": BERT_PROCESSING}, "has pieces up to number 1000000000"),
+        ({"post_processor": ROBERTA_PROCESSING}, "has pieces up to number 1000000000"),
+        ({"model": {"unk_token": "[X]"}}, "its unknown piece '.X.' is not in its vocab"),
+        ({"model": {"type": "WordLevel", "unk_token": "[X]"}}, "its unknown piece"),
+        ({"model": {"type": "Unigram", "vocab": [["a", -1.0]]}}, "no unknown piece"),
+        (  # A charsmap whose trie has one entry, which leads out of the trie
+            {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "BAAAAP////9h"}},
+            "tokenizer cannot be read",
+        ),
+    ],
+)  # fmt: skip
+def test_a_tokenizer_json_that_would_panic_is_an_error(tmp_path, settings, message):
+    folder = save_bert(tmp_path)
+    content = json.loads((folder / "tokenizer.json").read_text())
+    for name, value in settings.items():
+        is_model = name == "model"
+        content[name] = content[name] | value if is_model else value
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(TransformerError, match=message) as caught:
+        load_transformer(str(folder))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_tokenizer_that_is_made_of_other_files_is_checked_too(tmp_path, monkeypatch):
+    folder = save_bert(tmp_path)
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer_config.json").unlink()
+    (folder / "vocab.txt").write_text("\n".join(WORD_PIECES))
+    monkeypatch.setattr(tokenizer_json, "_MAX_STEPS", 0)
+    with pytest.raises(TransformerError, match="more than 0 steps"):
         load_transformer(str(folder))
 
 
