@@ -21,6 +21,9 @@ from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
 from depkit.serving.job import Job, check_overwriting
 
+_COMPRESSION = re.compile(r"(\.gz|\.xz)$", re.I)
+_SUFFIX = re.compile(f"({'|'.join(map(re.escape, ['.txt', *SUFFIXES]))})$", re.I)
+
 
 @dataclass(frozen=True)
 class FilePlan:
@@ -178,7 +181,5 @@ def output_name(source: str, format: str | None) -> str:
     source_format = format_from_filename(name)
     if source_format and format in (None, source_format.name):
         return name
-    stem = re.sub(r"(\.gz|\.xz)?$", "", name, flags=re.I)
-    suffixes = "|".join(map(re.escape, [".txt", *SUFFIXES]))
-    stem = re.sub(f"({suffixes})?$", "", stem, flags=re.I)
+    stem = _SUFFIX.sub("", _COMPRESSION.sub("", name))
     return f"{stem}.{format or 'conllu'}"
