@@ -60,7 +60,6 @@ class Run:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether probabilities are written."""
         return bool(self.plan.job.options.get("probabilities"))
 
     @property
