@@ -1,6 +1,7 @@
 """The contract of an input of the network.
 
-To add an input, write a file with a subclass of `Part`, and add the class to `parts.PARTS`.
+To add an input, add its settings to `config.Inputs`, write a file with a subclass of `Part`, and
+add the class to `parts.PARTS`. Then run `python -m depkit.cli.pages`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
