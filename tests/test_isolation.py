@@ -54,6 +54,7 @@ COMMANDS = {
     "distill": f"distill en-ewt IN/text.txt --train IN/tiny.conllu --dev IN/tiny.conllu"
     f" -o OUT/model {SMALL}".replace("--recipe bilstm", ""),
     "tag": f"tag IN/text.txt -o OUT/tagged.conllu {CPU}",
+    "jackknife": f"jackknife IN/tiny.conllx -o OUT/tagged.conllx --folds 2 {SMALL}",
     "parse": f"parse IN/many.conllx -o OUT/parsed.conllx {CPU}",
     "parse-files": f"parse IN/text.txt --output-dir OUT/parsed --skip-done --shard 1/2 {CPU}",
     "parse-workers": f"parse IN/text.txt -o OUT/parsed.conllu --workers 2 {CPU}",

@@ -163,7 +163,6 @@ def _read(
 def _convert_trees(
     trees: Iterable[Tree], job: Conversion, sent_ids: Iterator[str]
 ) -> Iterator[Sentence]:
-    """Convert Penn trees to dependencies."""
     from depkit.convert import stanford, ud2, universal
 
     if job.dependencies == "sd":

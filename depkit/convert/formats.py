@@ -65,7 +65,6 @@ class ConversionReport:
             self.cleared["empty node"] += empty
 
     def add(self, other: "ConversionReport") -> None:
-        """Add the counts of another report."""
         self.dropped.update(other.dropped)
         self.words_with_spaces += other.words_with_spaces
         self.cleared.update(other.cleared)

@@ -143,7 +143,7 @@ def read_text(
 
 @dataclass
 class _TextReader:
-    """What `read_text` has read; the first fields are its arguments."""
+    """The state of `read_text`; the first fields are its arguments."""
 
     segment: Segmenter
     by_line: bool

@@ -213,11 +213,8 @@ def translate_rows(
 
     A symbol that the student does not have gets the probability 0.
 
-    Args:
-        rows: [words, width] uint16, see `soft_targets.pack`.
-        columns: The columns whose distributions the rows contain, "head" first.
-        teacher: The vocabulary of the teacher.
-        student: The vocabulary of the student.
+    rows: [words, width] uint16, see `teacher.pack`; columns: those whose distributions the rows
+    contain, "head" first.
     """
     rows = rows.copy()
     for i, name in enumerate(columns):

@@ -49,7 +49,6 @@ class EnsembleJob(BaseJob):
 
     @property
     def directory(self) -> Path:
-        """The directory of the ensemble."""
         return Path(self.output)
 
     @property
@@ -155,7 +154,6 @@ def train_member(
 
 
 def _copy_model(directory: Path, target: Path) -> None:
-    """Copy a model directory atomically."""
     with atomic_directory(target) as temporary:
         copy_directory(directory, temporary)
 

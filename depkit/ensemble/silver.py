@@ -53,7 +53,7 @@ class Shard:
         return self._read_tensor("sizes").astype(np.int64)
 
     def rows(self) -> np.ndarray:
-        """Return the rows of all words, [words, width] uint16; see `soft_targets.pack`."""
+        """Return the rows of all words, [words, width] uint16; see `teacher.pack`."""
         return self._read_tensor("rows")
 
     def sentences(self) -> Iterator[Sentence]:

@@ -64,7 +64,7 @@ def row_columns(parser: Parser) -> list[str]:
 
 
 def make_row_function(parser: GraphParser, batch_tokens: int | None = None) -> RowFunction:
-    """Return a function that computes a teacher's rows; `soft_targets.pack` describes them.
+    """Return a function that computes a teacher's rows; `teacher.pack` describes them.
 
     Its arguments are sentences and whether to use gold heads. Label distributions are those at
     the heads that the teacher decodes or, with gold heads, at the gold head of each word that has

@@ -1,4 +1,4 @@
-"""What a setting takes, said beside it: the field of a dataclass, with its bounds as metadata."""
+"""The bounds of settings, as metadata of the fields of dataclasses."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ MAX_COUNT = 1 << 31  # of numbers of updates, tokens and so on
 
 @dataclass(frozen=True)
 class Bounds:
-    """What `setting` says about a setting."""
+    """The numbers that a setting can be, and the settings that it needs; see `setting`."""
 
     minimum: float = 0
     above: float | None = None
@@ -54,7 +54,7 @@ def setting(
     at_test_time: bool = False,
     former: Any = None,
 ) -> Any:
-    """Make the field of a setting: a number of at least 0, unless it says otherwise.
+    """Make the field of a setting. By default, a number must be at least 0.
 
     Args:
         default: The value without the setting; for a list, use `dataclasses.field` with

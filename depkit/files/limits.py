@@ -136,7 +136,6 @@ class XzStream(io.RawIOBase):
         self.rest = b""
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -49,7 +49,6 @@ class ProgressBars:
         self.stderr: _LinesAboveBars | None = None
 
     def say(self, text: str) -> None:
-        """Write a message above the bars, where it remains; control characters are escaped."""
         text = escape_controls(text, "\n")
         if self.stream:
             with self.lock:
@@ -164,7 +163,6 @@ class RemoteProgressBars(ProgressBars):
         self.send = send
 
     def say(self, text: str) -> None:
-        """Send a message."""
         self.send(("say", text))
 
     def add(self, name: str) -> None:

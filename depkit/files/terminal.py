@@ -53,7 +53,6 @@ class EscapingStream:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write several texts."""
         for line in lines:
             self.write(line)
 

@@ -65,7 +65,6 @@ class _Limit(TorchFunctionMode):
         return function(*args, **kwargs)
 
     def add_parameter(self, module: nn.Module, name: str, parameter: Any) -> None:
-        """Count a parameter of a module."""
         if parameter is not None and threading.get_ident() == self.thread:
             self.tensors += 1
             self.elements += parameter.numel()
@@ -73,7 +72,6 @@ class _Limit(TorchFunctionMode):
                 raise SizeError("there are too many layers, or they are too large")
 
     def add_module(self, module: nn.Module, name: str, submodule: Any) -> None:
-        """Count a submodule of a module."""
         if threading.get_ident() == self.thread:
             self.modules += 1
             if self.modules > _MODULES * self.max_tensors:

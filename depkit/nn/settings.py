@@ -90,7 +90,6 @@ class AttentionEncoder(Encoder):
         return f"{self.kind}, {self.layers} layers"
 
     def check(self) -> None:
-        """Raise ValueError if settings contradict each other."""
         if self.relaxed and not self.window:
             raise ValueError("encoder.relaxed needs a window; set encoder.window to 1 or more")
 

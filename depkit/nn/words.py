@@ -13,7 +13,6 @@ class WordEmbedding(nn.Embedding):
     counts: Tensor | None = None
 
     def count(self, indices: np.ndarray) -> None:
-        """Count the indices of the words of an epoch."""
         counts = np.bincount(indices, minlength=self.num_embeddings)
         self.counts = torch.from_numpy(counts).to(self.weight.device)
 

@@ -97,7 +97,6 @@ class Parser(ABC):
 
     @property
     def network(self) -> Any:
-        """The network that the engine runs."""
         return self.engine.network
 
     @property
@@ -159,7 +158,7 @@ class Parser(ABC):
             name: value for name, value in given.items() if value and value != "auto"
         }
         if passes < 1:
-            raise ValueError(f"{passes} passes are impossible")
+            raise ValueError(f"`passes` is {passes}; it must be 1 or more")
         self.check_options([*options, *["passes"] * (passes > 1)])
         for name, value in options.items():
             _check_choice(name, value, self.options[name])
@@ -454,12 +453,12 @@ def check_probabilities(sentences: Iterable[Sentence], kind: str) -> Iterator[Se
             raise FormatError(
                 *sentence.location(),
                 f"the format {sentence.format.name} has no column MISC for probabilities; choose"
-                " CoNLL-U or JSON as the output format with --format",
+                " CoNLL-U or JSON as the output `format`",
             )
         if kind == "marginal" and len(sentence) > MAX_MARGINAL_WORDS:
             raise FormatError(
                 *sentence.location(),
                 f"a sentence of {len(sentence)} words is too long for marginals, which are limited"
-                f" to {MAX_MARGINAL_WORDS} words; split it, or omit --marginals",
+                f" to {MAX_MARGINAL_WORDS} words; split it, or leave out marginals",
             )
         yield sentence

@@ -160,7 +160,6 @@ class _Chunk(Generic[T]):
         self.results_by_index: dict[int, T] = {}
 
     def submit(self, executor: Executor, batch_tokens: int) -> None:
-        """Submit all batches to an executor."""
         sizes, _ = layout(self.sentences)
         # The largest batch comes first: the other workers would be idle during it if it came last.
         self.batches = [
@@ -257,7 +256,6 @@ class _InlineExecutor(Executor):
     """An executor that calls each function immediately, on the calling thread."""
 
     def submit(self, call: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Future[Any]:
-        """See `Executor.submit`."""
         future: Future[Any] = Future()
         try:
             future.set_result(call(*arguments, **keywords))

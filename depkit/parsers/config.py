@@ -85,7 +85,6 @@ class Context:
     width: int = 0  # size of the vector of one layer; written by training
 
     def check(self) -> None:
-        """Raise ValueError if settings contradict each other."""
         if (self.source == "transformer") != bool(self.model):
             raise ValueError(
                 "inputs.context.source=transformer and inputs.context.model go together; set both"
@@ -172,7 +171,6 @@ class Inputs:
     context: Context = field(default_factory=Context)
 
     def check(self) -> None:
-        """Raise ValueError if there is nothing to read."""
         pretrained = self.vectors.file or self.context.source != "none"
         if not (self.word or self.tag or self.char or self.affix or pretrained):
             raise ValueError(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from depkit.parsers.inputs.transformer import Transformer
 
 # The settings of each encoder, with its module, which is imported when it is made. It is called
-# with the size of its inputs, the settings and what these say that it takes (see `make_encoder`).
+# with the size of its inputs, the settings, and the options that `make_encoder` adds.
 # It maps inputs, [batch, length, size], and lengths, [batch], to [batch, length, output_size].
 # The first one is the default.
 ENCODERS: dict[type[Encoder], str] = {

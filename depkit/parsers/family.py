@@ -117,7 +117,6 @@ class Family(ABC):
         return None
 
     def describe_decoder(self, settings: Mapping[str, Any]) -> str:
-        """Describe the settings that `decoder` returns."""
         return ", ".join(f"{name} {value}" for name, value in settings.items())
 
     # Training
@@ -131,7 +130,6 @@ class Family(ABC):
         return column_symbols(sentence, column)
 
     def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> Vocabulary:
-        """Build the vocabulary of a training treebank."""
         return build_vocabulary(sentences, config.inputs, self.columns(config), self.symbols)
 
     def targets(self, sentence: Sentence, vocabulary: Vocabulary) -> dict[str, list[int]]:
@@ -208,7 +206,7 @@ class Family(ABC):
     # Scores
 
     def select(self, metric: str) -> str:
-        """Return the dev score that selects the best epoch: `metric`, or "" for the first one.
+        """Return the dev score that selects the best epoch: `metric`, or the first one if it is "".
 
         Raises ConfigError if the family has no such score.
         """

@@ -196,11 +196,7 @@ def write_description(
 ) -> None:
     """Write config.toml, vocab.json and the description of a tuned transformer.
 
-    Args:
-        directory: The model directory.
-        tables: The configuration of the parser and of its training.
-        vocabulary: The vocabulary.
-        transformer: The transformer of the parser, if it has one.
+    tables: the configuration of the parser and of its training.
     """
     write_config(directory, tables)  # first, as a sign that the directory is depkit's
     if transformer and tables["inputs"]["context"]["tune"]:

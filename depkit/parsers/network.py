@@ -121,7 +121,6 @@ class ParserNetwork(nn.Module):
         return sequences.words(self.encoder(self.input_dropout(vectors), lengths, graph))
 
     def start_epoch(self, data: Dataset) -> None:
-        """Prepare the inputs for an epoch of training on a dataset."""
         self.inputs.start_epoch(data)
 
     def prediction_parts(self) -> list[nn.Module]:

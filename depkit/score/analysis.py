@@ -70,7 +70,6 @@ class View:
 
     @property
     def columns(self) -> set[str]:
-        """The columns that the groupings read."""
         return {column for name in self.by for column in self.groupings[name].columns}
 
     def require_no_training_file(self) -> None:

@@ -295,7 +295,6 @@ def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> 
 
 
 def _count_by_relation(system: ScoredSystem) -> dict[str, tuple[int, int, int]]:
-    """Count the scored words of each relation, as in `Evaluation.relations`."""
     names, scored = system.words.values["deprel"], system.scored
     gold, predicted = system.words.gold.codes["deprel"], system.predicted.codes["deprel"]
     columns = [

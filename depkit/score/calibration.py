@@ -38,7 +38,6 @@ class Reliability:
 
     @property
     def names(self) -> list[str]:
-        """The names of the systems."""
         return [system.name for system in self.data.words.systems]
 
     @property

@@ -78,7 +78,6 @@ class TreeData:
 
     @property
     def num_sentences(self) -> int:
-        """The number of sentences."""
         return len(self.sentences)
 
     def signature(self, *more: tuple[str, str]) -> str:

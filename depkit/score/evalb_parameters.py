@@ -77,13 +77,11 @@ class Parameters:
         return label if self.labelled else ""
 
     def same_tags(self, first: str, second: str) -> bool:
-        """Return whether two tags count as the same."""
         if self.spmrl:
             first, second = self.cut(first), self.cut(second)
         return first == second or second in self.labels_like.get(first, ())
 
     def same_words(self, first: str, second: str) -> bool:
-        """Return whether two words count as the same."""
         return first == second or second in self.words_like.get(first, ())
 
 

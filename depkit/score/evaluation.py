@@ -153,7 +153,6 @@ class Evaluation:
 
     @property
     def sentences(self) -> int:
-        """The number of gold sentences."""
         return self.totals["sentences"]
 
     @property
@@ -173,7 +172,6 @@ class Evaluation:
         return format_signature((*self.choices, *sizes))
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows."""
         (name,) = short_names([self.system])
         scores = [format_percent(score) for score in self.scores.values()]
         if not self.shows_precision:

@@ -139,7 +139,6 @@ class Comparison:
 
     @property
     def size(self) -> int:
-        """The number of words."""
         return int(self.starts[-1])
 
     @property

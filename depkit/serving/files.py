@@ -70,11 +70,6 @@ def _show_progress(
     The context manager returns a function that must be applied to the stream of input sentences, to
     count their words. As files are read far ahead of the model, the progress is the number of bytes
     that have been read, times the proportion of their words that have been parsed.
-
-    Args:
-        bars: Shows the progress bar.
-        parser: The model.
-        job: The job.
     """
     if not bars.is_interactive:
         yield lambda sentences: sentences

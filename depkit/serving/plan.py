@@ -1,4 +1,4 @@
-"""What a job comes to: what each file is, where its result is written, and which part is read."""
+"""A resolved job: the format of each file, where its result is written, and what part is read."""
 
 import os
 import re

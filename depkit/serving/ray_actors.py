@@ -133,7 +133,6 @@ class Actor:
         self.worker = Worker(plan)
 
     def annotate(self, task: Task) -> Result:
-        """Annotate a part of a file."""
         return self.worker.annotate(task)
 
 
@@ -160,7 +159,6 @@ class _Actors:
             pass
 
     def annotate(self, tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the results of tasks in order; at most three tasks per actor are in progress."""
         tasks = iter(tasks)
         # The tasks in progress, in order, with the results or errors of those that have returned
         results: dict[Task, Result | Exception | None] = {}

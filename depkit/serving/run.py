@@ -62,7 +62,6 @@ class Run:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether probabilities are written."""
         return bool(self.plan.job.options.get("probabilities"))
 
     @property

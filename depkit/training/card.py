@@ -90,5 +90,4 @@ all members. The directory of each member is also a model by itself.
 
 
 def _list_item(text: str) -> str:
-    """Return a list item with a text; nothing if the text is empty."""
     return f"- {text[0].upper()}{text[1:]}\n" if text else ""

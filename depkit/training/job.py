@@ -1,4 +1,4 @@
-"""What to train, as the user says it: what every training takes, and what `depkit train` takes.
+"""The arguments of trainings: those of all kinds of training, and those of `depkit train`.
 
 The fields have the names of the arguments of `depkit.train`; the options of the command line are
 the same.
@@ -19,7 +19,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True, kw_only=True)
 class BaseJob:
-    """What the training of a parser, a student, an ensemble and of jack-knifed taggers takes."""
+    """The arguments that parsers, students, ensembles and jack-knifed taggers are trained with."""
 
     train: PathLike | Sequence[PathLike]  # a file of training sentences, or several
     output: PathLike  # the model directory to make
@@ -51,12 +51,10 @@ class BaseJob:
 
     @property
     def files(self) -> Sequence[PathLike]:
-        """The training files."""
         return [self.train] if isinstance(self.train, str | os.PathLike) else self.train
 
     @property
     def seconds(self) -> float:
-        """The maximum time."""
         return parse_duration(self.max_time)
 
     @property

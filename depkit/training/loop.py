@@ -43,7 +43,7 @@ DEV_RATIO = 3.0
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch has given."""
+    """The result of an epoch."""
 
     record: dict[str, Any]  # for the log
     scores: dict[str, float]  # on dev; {} if dev was not scored

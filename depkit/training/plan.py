@@ -1,4 +1,4 @@
-"""A model to train, with everything resolved that a job only names: settings, data and sources."""
+"""A training whose settings, data and sources, which a job only names, are loaded and resolved."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -62,7 +62,6 @@ class Plan:
 
     @property
     def reporter(self) -> Progress:
-        """Where progress is reported."""
         return self.progress or Progress(self.directory, quiet=True)
 
     @property

@@ -290,7 +290,7 @@ def check_recipe(recipe: Recipe) -> None:
     family = get_family(recipe.parser)
     if inputs.treebank_name:
         raise ConfigError(
-            "inputs.treebank_name is chosen in parsing, with `treebank`; leave it out"
+            "inputs.treebank_name is a setting of parsing, not of training; leave it out"
         )
     if inputs.draft and not family.corrects_parses:
         raise ConfigError(

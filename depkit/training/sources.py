@@ -61,7 +61,7 @@ class Sources:
     ) -> "Sources":
         """Select sentences of `self.train`, by index, as training and dev sentences.
 
-        sizes: those of all sentences of `self.train`, see `batches.layout`.
+        sizes: those of all sentences of `self.train`, see `dataset.layout`.
         """
         if self.train is None:
             return self
@@ -84,7 +84,7 @@ def load_sources(
     """Load the sources that a recipe names.
 
     Contextual vectors that are not trained are computed once and cached on disk, see
-    `feature_cache`.
+    `vector_cache`.
 
     Args:
         recipe: The recipe. It is returned with facts about the sources (widths, a digest).

@@ -119,7 +119,6 @@ class TextVariants:
         ]
 
     def _add_short_sentences(self, text: Text, random: Random) -> Text:
-        """Insert short sentences before some sentences."""
         result: Text = []
         for sentence in _sentences(text):
             if random.random() < 0.3:

@@ -115,7 +115,6 @@ def _universal_relation_faults(relation: str) -> tuple[Fault, ...]:
 
 
 def _relation_form_faults(relation: str) -> tuple[Fault, ...]:
-    """Return the faults of the form of a DEPREL."""
     if relation in ("_", "") or _RELATION.fullmatch(relation):
         return ()
     message = f"DEPREL {quote(relation)} is not in the form relation:subtype, in letters a-z"
@@ -123,7 +122,6 @@ def _relation_form_faults(relation: str) -> tuple[Fault, ...]:
 
 
 def _enhanced_form_faults(relation: str) -> tuple[Fault, ...]:
-    """Return the faults of the form of a relation in DEPS."""
     if _RELATION.fullmatch(relation):
         return ()
     pattern = "".join(map(_pattern_character, relation))

@@ -115,7 +115,6 @@ def _check_empty_cells(table: Table) -> Iterator[Problem]:
 
 
 def _column_name(table: Table, column: int) -> str:
-    """Return the name of a column for messages."""
     names = table.format.columns
     return names[column].upper() if column < len(names) else f"column {column + 1}"
 

@@ -68,7 +68,6 @@ class Statistics:
     depth: Counter[int] = field(default_factory=Counter)
 
     def add(self, sentence: Sentence) -> None:
-        """Add the counts of a sentence."""
         if not len(sentence):
             self.broken += 1  # It has only comments.
             return
@@ -190,7 +189,7 @@ def compute_statistics(
 ) -> Statistics:
     """Compute the statistics of a file, given by its path, or of sentences.
 
-    format: the format of the file, as for `files.read`.
+    format: the format of the file, as for `io.read`.
 
     Of sentences that break the format, everything that can be read is counted. If all sentences
     break the format and none has a tree, the file is not a treebank, and the FormatError of the

@@ -163,7 +163,7 @@ def test_impossible_teachers_and_students_are_rejected(tmp_path, text, capfd):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--dev-split", "0.1"], "name either --dev FILE or --dev-split SHARE"),
+        (["--dev-split", "0.1"], "name either --dev or --dev-split"),
         (["-"], "name files, not standard input"),
         (["--max-time", "soon"], "--max-time 'soon' is not a time"),
         (["--set", "distillation.words=2"], "no setting 'distillation.words'"),

@@ -81,7 +81,7 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
         (["-o", "{tmp}/new", "--recipes", "{tmp}/none.toml"], 1, "No such file"),
         (["-o", "{tmp}/new", "--folds", "1"], 2, "--folds"),
         (["-o", "{tmp}/new", "--folds", "25"], 1, "24 sentences are too few for 25 folds"),
-        (["-o", "{tmp}/new", "--dev-split", "0.1"], 2, "either --dev FILE or --dev-split"),
+        (["-o", "{tmp}/new", "--dev-split", "0.1"], 2, "either --dev or --dev-split"),
         (["-o", "{tmp}/new", "--device", "cpu,tpu"], 2, "no device 'tpu'"),
         (["-o", "{tmp}/new", "--reuse", "{tmp}"], 1, "there is no ensemble"),
         (["-o", "{tmp}/new", "--max-time", "soon"], 2, "is not a time"),
@@ -111,7 +111,7 @@ def test_out_of_fold_parses_are_those_of_the_member_that_did_not_see_the_sentenc
     ensemble, tmp_path, monkeypatch
 ):
     # In int8, scores depend on the other sentences of a batch.
-    monkeypatch.setattr("depkit.parsers.model_directory.can_quantize", lambda: False)
+    monkeypatch.setattr("depkit.parsers.engine.quantisation.can_quantize", lambda: False)
     gold = list(depkit.read(TINY))
     out = tmp_path / "out.conllu"
     parse = ["parse", str(TINY), "--device", "cpu", "-q", "-o", str(out), "--tags", "predict"]

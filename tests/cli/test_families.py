@@ -94,7 +94,7 @@ def test_parse_has_the_same_arguments_and_refuses_by_name(family, models):
         "constituency": given.keys(), "tagger": given.keys(),
     }[family]  # fmt: skip
     for name in missing:
-        message = "predicts no trees" if family == "tagger" else f"do not support {name}"
+        message = "predicts no trees" if family == "tagger" else f"do not support `{name}`"
         with pytest.raises(ValueError, match=message):
             next(parser.parse([["a", "b"]], **{name: given[name]}))
     for name, choices in parser.options.items():

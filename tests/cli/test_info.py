@@ -179,7 +179,7 @@ def test_a_bundled_model_is_named_without_a_path(model, monkeypatch):
 
 def test_the_weights_are_not_loaded(model, monkeypatch):
     refuse = Mock(side_effect=AssertionError("weights are loaded"))
-    monkeypatch.setattr(model_directory, "load_file", refuse)
+    monkeypatch.setattr("depkit.parsers.engine.weights.load_file", refuse)
     monkeypatch.setattr(torch.nn.Linear, "__init__", refuse)
     run(model)
 

@@ -184,8 +184,8 @@ def test_missing_output_directories_are_created(line, model, tmp_path):
         (["parse", "--model", "x", "--decode", "best"], "decode"),
         (["parse", "--model", "x", "-o", "a", "--output-dir", "b"], "exclude each other"),
         (["parse", "--model", "x", "--output-dir", "b"], "cannot be used with standard input"),
-        (["parse", "a/x", "b/x", "--model", "x", "--output-dir", "b"], "two files"),
-        (["train", "x", "-o", "y"], "name either --dev FILE or --dev-split SHARE"),
+        (["parse", "a/x", "b/x", "--model", "en-ewt", "--output-dir", "b"], "two files"),
+        (["train", "x", "-o", "y"], "name either --dev or --dev-split"),
         (["train", "x", "-o", "y", "--dev", "z", "--max-time", "soon"], "is not a time"),
     ],
 )

@@ -46,9 +46,7 @@ class Texts:
 
     @property
     def used(self) -> list[str]:
-        """The texts by their numbers."""
         return list(self._index)
 
     def pack(self, texts: Iterable[str]) -> list[int]:
-        """Return the numbers of the texts."""
         return [self._index.setdefault(text, len(self._index)) for text in texts]

@@ -38,7 +38,6 @@ class DrawnSentence:
 
     @cached_property
     def forms(self) -> list[str]:
-        """The forms of the words."""
         return list(map(make_visible, self.sentence.form))
 
     @cached_property
@@ -108,7 +107,6 @@ class DrawnSentence:
         ]
 
     def kind(self, word: int) -> Kind:
-        """Return the kind of the gold arc of a word."""
         return "missed" if word in self.wrong_words else "plain"
 
     def wrong_arcs(self) -> list[Arc]:

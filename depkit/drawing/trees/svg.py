@@ -129,7 +129,6 @@ def _arc_path(line: Line, base: int, direction: int) -> str:
 
 
 def _arrow_path(lines: Sequence[Line], base: int, direction: int) -> str:
-    """Return the path of the arrows of several arcs."""
     tips = {
         x
         for line in lines

@@ -100,7 +100,6 @@ class LemmaDictionary:
         return groups
 
     def to_json(self) -> dict[str, object]:
-        """Return the dictionary as data that can be written as JSON."""
         return {"tags": self.tags, "scripts": self.scripts, "forms": self.forms}
 
     @staticmethod
@@ -130,7 +129,6 @@ class LemmaDictionary:
 
     @staticmethod
     def from_counts(counts: Counter[Reading]) -> "LemmaDictionary":
-        """Make a dictionary from readings and their counts."""
         tag_counts: Counter[Tags] = Counter()
         script_counts: Counter[str] = Counter()
         for (_, tags, script), count in counts.items():

@@ -244,7 +244,6 @@ class _Evidence:
         return self._attested[key]
 
     def _edits_with_ending(self, word_class: WordClass, ending: str) -> Edits:
-        """Return the edits of the words of a class with an ending."""
         if (word_class, ending) in self._edits:
             return self._edits[word_class, ending]
         if word_class not in self._sorted:

@@ -32,7 +32,6 @@ class TreeExamples:
 
     @property
     def sizes(self) -> np.ndarray:
-        """See `dataset.Examples`."""
         return self.dataset.sizes
 
     def batch(self, indices: np.ndarray) -> Batch:

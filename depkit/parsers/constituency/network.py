@@ -127,7 +127,6 @@ class ConstituencyNetwork(ParserNetwork):
         return SpanScores(score_spans, self.columns.scores(encoded[:, :-1]), encoded.device)
 
     def tag_scores(self, batch: Batch) -> ColumnScores:
-        """Compute the logits of each predicted column."""
         return self.columns.scores(self.encode(batch))
 
 

@@ -26,7 +26,6 @@ class ConstituencyParser(Parser):
     trees: ClassVar[str] = "constituents"
 
     def warm_up(self) -> None:
-        """Compile the decoder."""
         decode_spans(np.zeros((1, 3, 3), dtype=np.float32), np.array([2]))
 
     def make_preparer(self) -> Prepare:
@@ -60,7 +59,6 @@ class ConstituencyParser(Parser):
     def parse_batch(
         self, batch: Any, sentences: Sequence[Sentence], tags: str, **options: str
     ) -> list[Sentence]:
-        """Predict trees and tags."""
         words = np.array([len(sentence) for sentence in sentences])
         scores = self.network.score(batch)
         pending = scores.columns.fetch_best(self.tagging.unknown_words(sentences))

@@ -19,7 +19,7 @@ def make_engine(
         network: A ParserNetwork.
         device: The device that it is sent to.
         precision: As for `loading.load`.
-        int8_obstacle: What of the encoder cannot compute in int8; "" for nothing.
+        int8_obstacle: The setting of the encoder that prevents int8; "" for none.
 
     Raises:
         ValueError: There is no such precision, or the network cannot compute in it.

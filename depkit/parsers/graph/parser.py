@@ -30,7 +30,6 @@ class GraphParser(Parser):
         return bool(self.config.calibration != Calibration())
 
     def warm_up(self) -> None:
-        """Compile the decoder."""
         scores = np.zeros((1, 3, 3), dtype=np.float32)
         decode(scores, np.array([2]), self.config.decoder.algorithm, compile=True)
 
@@ -60,7 +59,6 @@ class GraphParser(Parser):
         probabilities: str = "",
         **options: str,
     ) -> list[Sentence]:
-        """Predict trees, tags and probabilities."""
         scores = self.network.score(batch)
         num_words = np.array([len(sentence) for sentence in sentences])
         heads = self.decode(scores, num_words, **options)

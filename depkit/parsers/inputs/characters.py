@@ -7,7 +7,7 @@ import numpy as np
 
 from depkit.parsers.inputs.batching import LONGEST_WORD
 from depkit.parsers.inputs.part import Part
-from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, Learned, Table
+from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, Table, TableRule
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -32,9 +32,9 @@ class Characters(Part):
     def vector_dropout(self) -> float:
         return self.inputs.char_vector_dropout
 
-    def learned(self) -> Learned:
+    def table_rule(self) -> TableRule:
         first = SPECIAL + BOUNDARIES * self.inputs.char_boundaries
-        return Learned(self.table, lambda sentence: "".join(sentence.form), first)
+        return TableRule(self.table, lambda sentence: "".join(sentence.form), first)
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from depkit.nn.charconcat import CharConcat

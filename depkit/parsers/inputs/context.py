@@ -32,7 +32,7 @@ class ContextPart(Part):
     def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
         return {} if text.context is None else {"context": text.context}
 
-    def further(self, text: Text) -> MakeArrays | None:
+    def batch_arrays(self, text: Text) -> MakeArrays | None:
         if text.context is not None or text.transformer is None:
             return None
         return make_piece_batcher(text.sentences, text.transformer, self.inputs.context)

@@ -29,7 +29,6 @@ class LayerCache:
         return self.layers if is_same else None
 
     def put(self, batch: Batch, layers: Tensor) -> None:
-        """Remember the layers of a batch."""
         self.layers = layers
         self.pieces = {
             name: array for name, array in batch.host.items() if name.startswith("pieces.")

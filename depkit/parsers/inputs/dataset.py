@@ -51,8 +51,8 @@ class Dataset:
     form: np.ndarray  # [total], index into `forms`
     forms: list[str]  # the distinct forms
     form_arrays: dict[str, np.ndarray]  # [forms, ...] each; {} if they are not read
-    further: Sequence[MakeArrays] = ()  # what makes arrays of a batch with other rows
-    shared: dict[str, Any] = field(default_factory=dict)  # what every batch has as it is
+    make_arrays: Sequence[MakeArrays] = ()  # make arrays of a batch with other rows
+    shared: dict[str, Any] = field(default_factory=dict)  # values that all batches have
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -63,7 +63,6 @@ class Dataset:
         return self
 
     def batch(self, indices: np.ndarray) -> Batch:
-        """Make the batch of the sentences with these indices."""
         return self.make_batch(self.starts[indices], self.sizes[indices])
 
     def make_batch(self, starts: np.ndarray, sizes: np.ndarray) -> Batch:
@@ -85,7 +84,7 @@ class Dataset:
             host["form_groups"] = groups
         else:
             arrays["form"] = self.form[index]
-        for make in self.further:
+        for make in self.make_arrays:
             arrays |= make(starts, sizes, length)
         words = int(sizes.sum()) - len(sizes)
         return Batch(sizes, length, words, arrays | self.shared, host)
@@ -139,8 +138,8 @@ def encode(
             form_arrays |= part.encode_forms(text.forms, vocabulary)
     if any(part.reads_forms for part in parts):
         form_arrays |= encode_characters(text.forms, vocabulary.characters)
-    further = [make for part in parts if (make := part.further(text))]
-    return Dataset(sizes, starts, words, text.form, list(forms), form_arrays, further)
+    make_arrays = [make for part in parts if (make := part.batch_arrays(text))]
+    return Dataset(sizes, starts, words, text.form, list(forms), form_arrays, make_arrays)
 
 
 def layout(sentences: Sequence[Sentence]) -> tuple[np.ndarray, np.ndarray]:

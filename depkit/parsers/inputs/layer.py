@@ -57,7 +57,6 @@ class InputLayer(nn.Module):
         return self._modules.get(name)
 
     def start_epoch(self, data: Dataset) -> None:
-        """Prepare the parts for an epoch of training on a dataset."""
         for part in self.parts:
             part.start_epoch(self.part(part.name), data.words)
 
@@ -76,7 +75,7 @@ class InputLayer(nn.Module):
                 table.weight[torch.from_numpy(counts == 0)] = table.weight[UNKNOWN].clone()
 
     def encode_forms(self, arrays: dict[str, Tensor], groups: list[tuple[int, int]]) -> Tensor:
-        """Make vectors of forms from their arrays, [forms, size].
+        """Compute vectors of forms from their arrays, [forms, size].
 
         groups: (end, width) of groups of rows, as `CharLSTM.forward` takes them.
         """
@@ -90,7 +89,7 @@ class InputLayer(nn.Module):
     def _words_of_forms(self, batch: Batch) -> dict[str, Tensor]:
         """Look up the vectors of forms for each word, [batch, length, size] for each group."""
         groups = [group for group in self.groups if group.reads_forms]
-        # Vectors that are known already are on the device.
+        # Vectors from the cache of forms are on the device already.
         vectors = (
             batch["form_vectors"]
             if "form_vectors" in batch
@@ -101,7 +100,6 @@ class InputLayer(nn.Module):
         return dict(zip((group.name for group in groups), parts, strict=True))
 
     def _combine(self, group: Group, batch: Batch) -> Tensor:
-        """Compute the vectors of a group, [batch, length, size]."""
         vectors: Tensor | None = None
         for part in group.parts:
             new = part.vectors(self.part(part.name), batch)

@@ -1,6 +1,7 @@
 """The contract of an input of the network.
 
-To add an input, write a file with a subclass of `Part`, and add the class to `parts.PARTS`.
+To add an input, add its settings to `config.Inputs`, write a file with a subclass of `Part`, and
+add the class to `parts.PARTS`. Then run `python -m depkit.cli.pages`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Inputs
-from depkit.parsers.inputs.tables import Learned
+from depkit.parsers.inputs.tables import TableRule
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -35,7 +36,7 @@ MakeArrays = Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarray]]
 
 @dataclass(frozen=True)
 class Text:
-    """Sentences that are encoded.
+    """The sentences of a dataset, and what all parts need to encode them.
 
     An array of words has `total` entries: one for padding, then for each sentence one for w0, the
     artificial root, and one for each word.
@@ -46,7 +47,7 @@ class Text:
     form: np.ndarray  # [total], index into `forms`
     targets: dict[str, np.ndarray] = field(default_factory=dict)  # [total] each; {} in parsing
     context: Rows | None = None  # contextual vectors, [total, layers, width]
-    transformer: Any = None  # what reads the sentences if there are no contextual vectors
+    transformer: Any = None  # it reads the sentences if there are no contextual vectors
 
     def per_word(
         self, values: Callable[[Sentence], Iterable[int]], padding: int, root: int
@@ -100,8 +101,8 @@ class Part:
         """The dropout of the vector of its group, with one mask for a whole sentence."""
         return 0.0
 
-    def learned(self) -> Learned | None:
-        """Return how its table is learned, maybe also if the part is not used."""
+    def table_rule(self) -> TableRule | None:
+        """Return how its table is learned; None if it has none, or needs none when not used."""
         return None
 
     def check(self, sentence: Sentence) -> None:
@@ -115,8 +116,8 @@ class Part:
         """Return arrays of forms, [forms, ...], besides their characters (if `reads_forms`)."""
         return {}
 
-    def further(self, text: Text) -> MakeArrays | None:
-        """Return a function that makes arrays of a batch with other rows than words or forms."""
+    def batch_arrays(self, text: Text) -> MakeArrays | None:
+        """Return a function that makes the arrays of a batch that have no row a word or form."""
         return None
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
@@ -130,7 +131,7 @@ class Part:
     def form_vectors(self, module: Any, arrays: Any, groups: Sequence[tuple[int, int]]) -> Any:
         """Compute the vectors of forms from their arrays, [forms, size], if the part reads forms.
 
-        groups: (end, width) of groups of rows, as `nn.CharLSTM` takes them.
+        groups: (end, width) of groups of rows, as for `CharLSTM.forward`.
         """
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ from depkit.parsers.inputs.draft import Draft
 from depkit.parsers.inputs.part import Part
 from depkit.parsers.inputs.pretrained import PretrainedVectors
 from depkit.parsers.inputs.priors import Prior
-from depkit.parsers.inputs.tables import Learned
+from depkit.parsers.inputs.tables import TableRule
 from depkit.parsers.inputs.tags import Tags
 from depkit.parsers.inputs.treebank import Treebank
 from depkit.parsers.inputs.words import Words
@@ -34,7 +34,6 @@ class Group:
 
     @property
     def size(self) -> int:
-        """The size of the vector of the group."""
         sizes = [part.size for part in self.parts]
         own = [size for part, size in zip(self.parts, sizes, strict=True) if not part.is_added]
         return sum(own) or sizes[0]
@@ -85,9 +84,9 @@ def make_groups(inputs: Inputs) -> list[Group]:
     return groups
 
 
-def table_rules(inputs: Inputs) -> list[Learned]:
-    """Return the tables that the parts learn."""
-    return [rule for kind in PARTS if (rule := kind(inputs).learned())]
+def table_rules(inputs: Inputs) -> list[TableRule]:
+    """Return how the tables of all parts are learned."""
+    return [rule for kind in PARTS if (rule := kind(inputs).table_rule())]
 
 
 def known_tables() -> dict[str, list[str]]:

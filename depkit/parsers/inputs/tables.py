@@ -32,8 +32,8 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """A table that is learned from the training sentences, the most frequent symbols first."""
+class TableRule:
+    """How a table is learned from the training sentences, the most frequent symbols first."""
 
     name: str
     symbols: Callable[[Sentence], Iterable[str]]
@@ -41,7 +41,7 @@ class Learned:
     min_count: int = 1  # symbols that occur less often are left out
 
 
-def learn_tables(sentences: Iterable[Sentence], rules: Sequence[Learned]) -> list[Table]:
+def learn_tables(sentences: Iterable[Sentence], rules: Sequence[TableRule]) -> list[Table]:
     """Learn tables in one pass; symbols of equal frequency are in alphabetical order."""
     counters: list[Counter[str]] = [Counter() for _ in rules]
     for sentence in sentences:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 from depkit.parsers.inputs.part import Part, Rows, Text
-from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, Learned
+from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, TableRule
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -27,8 +27,8 @@ class Tags(Part):
     def vector_dropout(self) -> float:
         return self.inputs.tag_dropout
 
-    def learned(self) -> Learned | None:
-        return Learned(self.table, self.read, SPECIAL) if self.size else None
+    def table_rule(self) -> TableRule | None:
+        return TableRule(self.table, self.read, SPECIAL) if self.size else None
 
     def read(self, sentence: Sentence) -> list[str]:
         """Return the tags of a sentence.

@@ -8,7 +8,7 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.inputs.part import Part, Rows, Text
-from depkit.parsers.inputs.tables import Learned
+from depkit.parsers.inputs.tables import TableRule
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -26,8 +26,8 @@ class Treebank(Part):
     def size(self) -> int:
         return self.inputs.treebank
 
-    def learned(self) -> Learned | None:
-        return Learned(self.table, lambda s: [treebank_name(s)]) if self.size else None
+    def table_rule(self) -> TableRule | None:
+        return TableRule(self.table, lambda s: [treebank_name(s)]) if self.size else None
 
     def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
         indices = vocabulary.tables[self.table].indices

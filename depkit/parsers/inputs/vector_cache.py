@@ -35,7 +35,7 @@ def load_or_compute(
 ) -> np.ndarray:
     """Load the contextual vectors of a corpus from the cache, or compute and cache them.
 
-    The rows are laid out as in `batches.Dataset`: a row of padding, then for each sentence the row
+    The rows are laid out as in `dataset.Dataset`: a row of padding, then for each sentence the row
     of w0 (the artificial root) and those of its words. A file appears under its name only when it
     is complete. If two processes compute the same vectors, each writes a file of its own, and the
     file that is finished last remains.

@@ -13,7 +13,7 @@ from depkit.parsers.columns.edit_scripts import apply_script, check_script, edit
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary, extract_readings
 from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.parts import known_tables, table_rules
-from depkit.parsers.inputs.tables import SPECIAL, Learned, Table, check_symbols, learn_tables
+from depkit.parsers.inputs.tables import SPECIAL, Table, TableRule, check_symbols, learn_tables
 
 # Returns the symbols to learn for a column of a sentence.
 Symbols = Callable[[Sentence, str], Iterable[str]]
@@ -36,11 +36,9 @@ class Vocabulary:
 
     @property
     def characters(self) -> Table:
-        """The characters in train."""
         return self.tables["characters"]
 
     def with_table(self, name: str, table: Table) -> "Vocabulary":
-        """Return the vocabulary with another table of an input."""
         return replace(self, tables=self.tables | {name: table})
 
     def with_lemmas(self, sentences: Iterable[Sentence], tags: bool = False) -> "Vocabulary":
@@ -56,7 +54,6 @@ class Vocabulary:
         return replace(self, lemmas=LemmaDictionary.from_counts(counts))
 
     def to_json(self) -> dict[str, object]:
-        """Return the vocabulary as data that can be written as JSON."""
         return {
             **{name: table.symbols for name, table in self.tables.items()},
             "columns": {name: table.symbols for name, table in self.columns.items()},
@@ -146,7 +143,7 @@ def build_vocabulary(
         symbols: Returns the symbols to learn for a column of a sentence.
     """
     rules = table_rules(inputs)
-    of_columns = [Learned(name, _of_column(symbols, name)) for name in columns]
+    of_columns = [TableRule(name, _of_column(symbols, name)) for name in columns]
     tables = learn_tables(sentences, [*rules, *of_columns])
     names = [rule.name for rule in rules]
     return Vocabulary(

@@ -184,7 +184,6 @@ class _Collector:
 
 
 def _decode_word(word: bytes) -> str:
-    """Decode a word; return "" if it is not UTF-8."""
     try:
         return word.decode()
     except UnicodeDecodeError:

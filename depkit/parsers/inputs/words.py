@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.inputs.part import Part, Rows, Text
-from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, Learned
+from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, TableRule
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -31,8 +31,8 @@ class Words(Part):
     def _symbols(self, sentence: Sentence) -> Sequence[str]:
         return list(map(str.lower, sentence.form)) if self.inputs.lowercase else sentence.form
 
-    def learned(self) -> Learned:
-        return Learned(self.table, self._symbols, SPECIAL, self.inputs.word_min_count)
+    def table_rule(self) -> TableRule:
+        return TableRule(self.table, self._symbols, SPECIAL, self.inputs.word_min_count)
 
     def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
         get, lowercase = vocabulary.words.get, self.inputs.lowercase

@@ -34,7 +34,6 @@ class Tagger(Family):
         return resolved
 
     def describe(self, config: Any) -> list[str]:
-        """Say that there are no trees."""
         return [
             f"Predicts: columns: {', '.join(config.scorer.predict)}",
             "A tagger: it predicts no trees",

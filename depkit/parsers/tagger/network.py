@@ -26,5 +26,4 @@ class TaggerNetwork(ParserNetwork):
         return sum(losses, start=encoded.new_zeros(()))
 
     def tag_scores(self, batch: Batch) -> ColumnScores:
-        """Compute the logits of each predicted column."""
         return self.columns.scores(self.encode(batch))

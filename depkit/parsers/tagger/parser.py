@@ -17,5 +17,4 @@ class TaggerParser(Parser):
     def parse_batch(
         self, batch: Any, sentences: Sequence[Sentence], tags: str, **options: str
     ) -> list[Sentence]:
-        """Tag the sentences of a batch."""
         return self.tag_batch(batch, sentences, tags)

@@ -193,7 +193,6 @@ def _fold(text: str) -> str:
 
 
 def _cut(token: str, words: Words) -> Words:
-    """Cut a token into parts that are as long as the words."""
     ends = [0, *accumulate(map(len, words))]
     return tuple(token[start:end] for start, end in pairwise(ends))
 

@@ -47,7 +47,6 @@ class Tokenizer:
 
     @property
     def network(self) -> "TokenizerNetwork":
-        """The network that the engine runs."""
         network: TokenizerNetwork = self.engine.network
         return network
 

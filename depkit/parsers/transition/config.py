@@ -49,7 +49,6 @@ class TransitionScorer:
     graph_dropout: float = setting(0.0, below=1)
 
     def check(self) -> None:
-        """Raise ValueError if settings contradict each other."""
         for key in ("composition", "history", "summary", "separate_positions"):
             if self.reads == "sentence" and getattr(self, key):
                 raise ValueError(f"scorer.{key} needs scorer.reads=state")

@@ -35,7 +35,6 @@ class OracleExamples:
 
     @property
     def sizes(self) -> np.ndarray:
-        """See `dataset.Examples`."""
         return self.dataset.sizes
 
     def batch(self, indices: np.ndarray) -> Batch:

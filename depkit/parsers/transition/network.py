@@ -110,7 +110,7 @@ class TransitionNetwork(ParserNetwork):
         return vectors
 
     def start(self, batch: Batch) -> "Reader":
-        """Read the words of a batch, whose states are then read by turns."""
+        """Compute the vectors of words of a batch, and return what encodes its states."""
         return Reader(self, self.word_vectors(batch))
 
     def forward(self, batch: Batch) -> Tensor:
@@ -321,9 +321,10 @@ def select_rows(words: Words, rows: np.ndarray) -> Words:
 
 
 class Reader:
-    """The words of a batch on the device, and what is known of the states; arrays are on the host.
+    """The vectors of a batch, and the encoder's output for its states, which are on the device.
 
-    The sentences have the rows of the batch, or are chosen by `rows`.
+    Arguments and results of the methods are arrays on the host. The sentences have the rows of the
+    batch, or are selected by `rows`.
     """
 
     def __init__(self, network: TransitionNetwork, words: Words) -> None:

@@ -20,7 +20,6 @@ class TransitionParser(Parser):
     options: ClassVar[Mapping[str, Sequence[str]]] = {"root": ("single", "multi")}
 
     def warm_up(self) -> None:
-        """Compile the transition system."""
         states = States.first(np.array([1]))
         hidden, taken = np.zeros((3, 1), np.float32), np.zeros(1, np.int8)
         weight, bias = np.zeros((4, 1), np.float32), np.zeros(4, np.float32)
@@ -32,7 +31,6 @@ class TransitionParser(Parser):
     def parse_batch(
         self, batch: Any, sentences: Sequence[Sentence], tags: str, root: str = "", **options: str
     ) -> list[Sentence]:
-        """Predict trees."""
         states = States.first(np.array([len(sentence) for sentence in sentences]))
         reader = self.network.start(batch)
         decode = decode_by_transition if reader.reads_states else decode_by_arc

@@ -48,7 +48,6 @@ class States:
         )  # fmt: skip
 
     def __getitem__(self, rows: np.ndarray) -> "States":
-        """Copy some of the states."""
         return States(
             self.sizes[rows], self.stacks[rows], self.buffers[rows], self.counts[rows],
             self.heads[rows],

@@ -7,7 +7,7 @@ from torch import nn
 
 from depkit.files.errors import FormatError
 from depkit.parsers.inputs.part import Part
-from depkit.parsers.inputs.tables import SPECIAL, UNKNOWN, Learned
+from depkit.parsers.inputs.tables import SPECIAL, UNKNOWN, TableRule
 
 
 def vowels(form):
@@ -25,8 +25,8 @@ class Vowels(Part):
     def size(self):
         return 5
 
-    def learned(self):
-        return Learned(self.table, lambda sentence: map(vowels, sentence.form), SPECIAL)
+    def table_rule(self):
+        return TableRule(self.table, lambda sentence: map(vowels, sentence.form), SPECIAL)
 
     def check(self, sentence):
         if "xyz" in sentence.form:
