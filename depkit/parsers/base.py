@@ -48,6 +48,7 @@ MAX_MARGINAL_WORDS = 2_000
 # The number of words in the longest sentence that is parsed or tagged. Parsing it takes a minute
 # and 4 GB with the bundled model; both are quadratic.
 MAX_WORDS = 20_000
+MAX_CUBIC_WORDS = 4_000  # with a decoder that takes cubic time, a minute at most
 
 T = TypeVar("T")
 
@@ -293,7 +294,7 @@ class Parser(ABC):
 
     def _check_sentences(self, sentences: Parsable) -> Iterator[Sentence]:
         for sentence in self.to_sentences(sentences):
-            check_length(sentence)
+            check_lengths([sentence], MAX_WORDS)
             if self.corrects_parses and sentence.draft is None:
                 sentence = sentence.with_draft(sentence)
             self.check(sentence)
@@ -432,14 +433,15 @@ def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
     return Sentence.from_token_list(cast("TokenList", sentence))
 
 
-def check_length(sentence: Sentence) -> None:
-    """Raise FormatError if a sentence is too long for a network."""
-    if len(sentence) > MAX_WORDS:
-        raise FormatError(
-            *sentence.location(),
-            f"a sentence of {len(sentence):,} words is too long: memory and time are quadratic, so"
-            f" sentences are limited to {MAX_WORDS:,} words; is a blank line missing?",
-        )
+def check_lengths(sentences: Iterable[Sentence], limit: int) -> None:
+    """Raise FormatError if a sentence has so many words that parsing it would take too long."""
+    for sentence in sentences:
+        if len(sentence) > limit:
+            raise FormatError(
+                *sentence.location(),
+                f"a sentence of {len(sentence):,} words is too long: this model or decoder reads at"
+                f" most {limit:,} words; is a blank line missing?",
+            )
 
 
 def check_probabilities(sentences: Iterable[Sentence], kind: str) -> Iterator[Sentence]:

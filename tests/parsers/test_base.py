@@ -56,8 +56,15 @@ def test_a_sentence_of_too_many_words_is_an_error(method, parser, monkeypatch):
     apply = getattr(parser, method)
     monkeypatch.setattr(base, "MAX_WORDS", 3)
     assert len(list(apply([new_sentence(list("abc"))]))) == 1
-    with pytest.raises(FormatError, match=r"4 words is too long.* limited to 3 words"):
+    with pytest.raises(FormatError, match=r"4 words is too long.* at most 3 words"):
         list(apply([new_sentence(list("abc")), new_sentence(list("abcd"))]))
+
+
+def test_the_projective_decoder_reads_shorter_sentences(parser):
+    long = new_sentence(["a"] * 4001)
+    with pytest.raises(FormatError, match=r"4,001 words is too long.* at most 4,000 words"):
+        list(parser.parse([long], algorithm="eisner"))
+    assert len(list(parser.parse([long], algorithm="argmax"))) == 1
 
 
 @pytest.mark.parametrize("method", ["parse", "tag"])
