@@ -45,9 +45,10 @@ GPU_TOKENS = 4_000
 # The number of words in the longest sentence for which marginals are computed. 1,600 words take
 # 10 s (80 s if scores are very sharp) and 150 MB; the time is cubic and the memory quadratic.
 MAX_MARGINAL_WORDS = 2_000
-# The number of words in the longest sentence that is parsed. It takes a minute and 4 GB with the
-# bundled model; both are quadratic.
-MAX_PARSED_WORDS = 20_000
+# The number of words in the longest sentence that is parsed or tagged. Parsing it takes a minute
+# and 4 GB with the bundled model; both are quadratic.
+MAX_WORDS = 20_000
+MAX_CUBIC_WORDS = 4_000  # with a decoder that takes cubic time, a minute at most
 
 T = TypeVar("T")
 
@@ -166,9 +167,8 @@ class Parser(ABC):
             raise ValueError(
                 "this model does not correct parses, so more passes would change nothing"
             )
-        sentences = check_lengths(self.to_sentences(sentences))
         if probabilities:
-            sentences = check_probabilities(sentences, probabilities)
+            sentences = check_probabilities(self.to_sentences(sentences), probabilities)
         contexts = [None] * passes if context is None else tee(context, passes)
         # Only the last pass reports progress, and computes probabilities.
         silent = replace(self, on_batch_computed=None)
@@ -297,6 +297,7 @@ class Parser(ABC):
 
     def _check_sentences(self, sentences: Parsable) -> Iterator[Sentence]:
         for sentence in self.to_sentences(sentences):
+            check_lengths([sentence], MAX_WORDS)
             if self.corrects_parses and sentence.draft is None:
                 sentence = sentence.with_draft(sentence)
             self.check(sentence)
@@ -430,16 +431,15 @@ def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
     return Sentence.from_token_list(cast("TokenList", sentence))
 
 
-def check_lengths(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """Yield the sentences. Raises FormatError at a sentence that is too long to be parsed."""
+def check_lengths(sentences: Iterable[Sentence], limit: int) -> None:
+    """Raise FormatError if a sentence has so many words that parsing it would take too long."""
     for sentence in sentences:
-        if len(sentence) > MAX_PARSED_WORDS:
+        if len(sentence) > limit:
             raise FormatError(
                 *sentence.location(),
-                f"a sentence of {len(sentence):,} words is too long: memory and time are quadratic,"
-                f" so at most {MAX_PARSED_WORDS:,} words are parsed; is a blank line missing?",
+                f"a sentence of {len(sentence):,} words is too long: this model or decoder reads at"
+                f" most {limit:,} words; is a blank line missing?",
             )
-        yield sentence
 
 
 def check_probabilities(sentences: Iterable[Sentence], kind: str) -> Iterator[Sentence]:

@@ -51,13 +51,20 @@ def test_chunks_and_batches_bound_memory_and_do_not_change_results(tiny, parser,
     assert next(counter) < 60
 
 
-def test_a_sentence_of_too_many_words_is_an_error_when_it_is_reached(parser, monkeypatch):
-    monkeypatch.setattr(base, "MAX_PARSED_WORDS", 3)
-    parsed = parser.parse([new_sentence(list("abc")), new_sentence(list("abcd"))])
+@pytest.mark.parametrize("method", ["parse", "tag"])
+def test_a_sentence_of_too_many_words_is_an_error(method, parser, monkeypatch):
+    apply = getattr(parser, method)
+    monkeypatch.setattr(base, "MAX_WORDS", 3)
+    assert len(list(apply([new_sentence(list("abc"))]))) == 1
     with pytest.raises(FormatError, match=r"4 words is too long.* at most 3 words"):
-        list(parsed)
-    assert len(list(parser.parse([new_sentence(list("abc"))]))) == 1
-    assert len(list(parser.tag([new_sentence(list("abcd"))]))) == 1  # tagging takes linear time
+        list(apply([new_sentence(list("abc")), new_sentence(list("abcd"))]))
+
+
+def test_the_projective_decoder_reads_shorter_sentences(parser):
+    long = new_sentence(["a"] * 4001)
+    with pytest.raises(FormatError, match=r"4,001 words is too long.* at most 4,000 words"):
+        list(parser.parse([long], algorithm="eisner"))
+    assert len(list(parser.parse([long], algorithm="argmax"))) == 1
 
 
 @pytest.mark.parametrize("method", ["parse", "tag"])

@@ -12,7 +12,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.spans import Span, spans_to_tree
 from depkit.corpus.tree import Tree, escape_brackets, escape_form
 from depkit.files.errors import FormatError
-from depkit.parsers.base import Parser
+from depkit.parsers.base import MAX_CUBIC_WORDS, Parser, check_lengths
 from depkit.parsers.chunks import Prepare
 from depkit.parsers.constituency.decoding import find_best_labels
 from depkit.parsers.constituency.examples import COLUMN
@@ -59,6 +59,7 @@ class ConstituencyParser(Parser):
     def parse_batch(
         self, batch: Any, sentences: Sequence[Sentence], tags: str, **options: str
     ) -> list[Sentence]:
+        check_lengths(sentences, MAX_CUBIC_WORDS)
         words = np.array([len(sentence) for sentence in sentences])
         scores = self.network.score(batch)
         pending = scores.columns.fetch_best(self.tagging.unknown_words(sentences))

@@ -8,7 +8,7 @@ import numpy as np
 
 from depkit.corpus.probabilities import add_probabilities
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.base import Parser
+from depkit.parsers.base import MAX_CUBIC_WORDS, Parser, check_lengths
 from depkit.parsers.graph.config import Algorithm, Calibration
 from depkit.parsers.graph.decoding import Decoding, decode_heads
 from depkit.parsers.graph.probabilities import head_marginals
@@ -59,6 +59,8 @@ class GraphParser(Parser):
         probabilities: str = "",
         **options: str,
     ) -> list[Sentence]:
+        if self._choose_decoding(**options).algorithm == "eisner":
+            check_lengths(sentences, MAX_CUBIC_WORDS)
         scores = self.network.score(batch)
         num_words = np.array([len(sentence) for sentence in sentences])
         heads = self.decode(scores, num_words, **options)

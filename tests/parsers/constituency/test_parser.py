@@ -120,6 +120,11 @@ def test_an_ensemble_decodes_the_mean_scores_of_all_spans(models, sentences):
     assert parsed.constituents is not None
 
 
+def test_a_sentence_of_too_many_words_is_an_error(models):
+    with pytest.raises(FormatError, match=r"4,001 words is too long.* at most 4,000 words"):
+        list(models[0].parse([new_sentence(["a"] * 4001)]))
+
+
 def test_words_of_text_are_read_and_written_the_penn_way(models):
     parser = models[0]
     row = "{}\t{}\t_\t_\t_\t_\t_\t_\t_\t{}"
