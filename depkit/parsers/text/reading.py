@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from depkit.corpus.blocks import Part, Position, open_part
+from depkit.corpus.brackets import remove_features
 from depkit.corpus.detection import describe_foreign_format, sniff_format
 from depkit.corpus.formats import (
     CONLLU,
@@ -134,6 +135,7 @@ def _detect(
 
 def _begins_with_tree(text: str) -> bool:
     """Return whether the opening of a file looks like a bracketed tree, perhaps with errors."""
+    text = remove_features(text)
     is_text = not _FIRST_WORD.match(text) and _TEXT_AFTER_BRACKET.search(text)
     return bool(_TREE.match(text)) and not is_text
 
