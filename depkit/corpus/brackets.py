@@ -20,10 +20,15 @@ _LABEL = rf"(?:[^\s()#]++(?:#[^\s()#]++)*+(?:{_FEATURES})?+)?+[^\s()]*+"
 _TOKEN = re.compile(
     rf"\(\s*+((?![\s()]){_LABEL})\s++([^\s()]++)\s*+\)|\(\s*+({_LABEL})|(\)|[^\s()]++)", re.ASCII
 )
-_LABEL_WITH_FEATURES = re.compile(rf"\(\s*+[^\s()#]++(?:#[^\s()#]++)*+{_FEATURES}", re.ASCII)
+_BEFORE_FEATURES = re.compile(rf"(\(\s*+[^\s()#]++(?:#[^\s()#]++)*+){_FEATURES}", re.ASCII)
 # The parts of a word after its tag, such as a form and a lemma
 _PARTS = re.compile(r"([^\s()]++(?:\s++[^\s()]++)++)\s*+\)", re.ASCII)
 _OUTER = re.compile(r"\(\s*+(TOP|ROOT|S1)?\s*+(\(|$)", re.ASCII)  # the bracket around a whole tree
+
+
+def remove_features(text: str) -> str:
+    """Return bracketed trees without the features of labels, which may contain brackets."""
+    return _BEFORE_FEATURES.sub(r"\1", text) if "##" in text else text
 
 
 def read_groups(
@@ -138,7 +143,7 @@ def _split_into_blocks(lines: Iterable[str], file: str) -> Iterator[_Block]:
                 continue
             start, column, size = line_number, len(line) - len(stripped), 0
         pending.append(line.removesuffix("\n"))
-        bare = _LABEL_WITH_FEATURES.sub("(", line) if "##" in line else line
+        bare = remove_features(line)
         opening = bare.count("(")
         size += len(line) + OBJECT * (1 + opening)
         if size > limit:

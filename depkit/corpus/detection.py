@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from depkit.corpus.brackets import remove_features
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, Format
 from depkit.corpus.universal import UPOS
 
@@ -29,6 +30,7 @@ def begins_with_bracket(text: str) -> bool:
 
 def begins_with_tree(text: str) -> bool:
     """Return whether the opening of a file that may be text is that of trees, even with errors."""
+    text = remove_features(text)
     is_text = not _FIRST_WORD.match(text) and _TEXT_AFTER_BRACKET.search(text)
     return bool(_TREE.match(text)) and not is_text
 

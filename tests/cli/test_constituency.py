@@ -276,3 +276,16 @@ def test_dev_scores_delete_words_by_their_gold_tags():
     )
     scores = FAMILIES["constituency"].evaluate(None, gold, parsed)
     assert scores == {"LF1": 100.0, "LP": 100.0, "LR": 100.0, "EM": 100.0}
+
+
+def test_trees_with_features_are_recognised_in_text(tmp_path):
+    """Features with spaces and brackets do not make the beginning of a file look like text."""
+    for first in (
+        "(NP##f=s t## (D##lem=(|a=) x## the) (N cat))",
+        "(TOP (S##m=d t## (N##a)b## cat)))",
+    ):
+        file = tmp_path / "in.txt"
+        file.write_text(f"{first}\n")
+        tag(file, "-o", tmp_path / "out.mrg", *ON_CPU)
+        words = [word for sentence in read(tmp_path / "out.mrg") for word in sentence.form]
+        assert words in (["the", "cat"], ["cat"])

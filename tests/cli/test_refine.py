@@ -80,7 +80,11 @@ def test_what_cannot_be_corrected_is_refused(folder, capfd, tmp_path):
         ({"dev_parses": ""}, 2, "--dev-parses if there is a --dev file"),
         ({"parses": "short.conllu"}, 1, "short.conllu"),
         ({"more": ["--set", "encoder.kind=stacked"]}, 2, "no other encoder reads arcs"),
-        ({"more": ["--recipe", "selfatt", "--set", "inputs.draft=0"]}, 2, "choose the recipe refine"),
+        (
+            {"more": ["--recipe", "selfatt", "--set", "inputs.draft=0"]},
+            2,
+            "choose the recipe refine",
+        ),
     ],
 )
 def test_a_training_without_fitting_parses_is_refused(
