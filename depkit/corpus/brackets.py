@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from depkit.corpus.cleaning import clean_tree
+from depkit.corpus.penn import FEATURES, remove_features
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.tree import Tree
 from depkit.files.encodings import BOM
@@ -13,22 +14,14 @@ from depkit.files.errors import FormatError
 from depkit.files.limits import OBJECT, max_sentence, too_large
 
 BLANKS = " \t\r\n\f\v"  # ASCII only, because words may contain other white space
-# Features after a label, as in the treebanks of SPMRL: NP##f=s##. They may contain any character.
-_FEATURES = r"##(?:(?!##)[^\n])*+##"
-_LABEL = rf"(?:[^\s()#]++(?:#[^\s()#]++)*+(?:{_FEATURES})?+)?+[^\s()]*+"
+_LABEL = rf"(?:[^\s()#]++(?:#[^\s()#]++)*+(?:{FEATURES})?+)?+[^\s()]*+"
 # A match is a word with its tag in brackets, an opening bracket with its label, `)`, or text.
 _TOKEN = re.compile(
     rf"\(\s*+((?![\s()]){_LABEL})\s++([^\s()]++)\s*+\)|\(\s*+({_LABEL})|(\)|[^\s()]++)", re.ASCII
 )
-_BEFORE_FEATURES = re.compile(rf"(\(\s*+[^\s()#]++(?:#[^\s()#]++)*+){_FEATURES}", re.ASCII)
 # The parts of a word after its tag, such as a form and a lemma
 _PARTS = re.compile(r"([^\s()]++(?:\s++[^\s()]++)++)\s*+\)", re.ASCII)
 _OUTER = re.compile(r"\(\s*+(TOP|ROOT|S1)?\s*+(\(|$)", re.ASCII)  # the bracket around a whole tree
-
-
-def remove_features(text: str) -> str:
-    """Return bracketed trees without the features of labels, which may contain brackets."""
-    return _BEFORE_FEATURES.sub(r"\1", text) if "##" in text else text
 
 
 def read_groups(

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from depkit.corpus.brackets import remove_features
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, Format
+from depkit.corpus.penn import remove_features
 from depkit.corpus.universal import UPOS
 
 _COARSE_TAGS = UPOS | {"CONJ", "_"}  # CONJ is a UPOS of Universal Dependencies version 1.

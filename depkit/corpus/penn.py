@@ -1,4 +1,4 @@
-"""Words as the Penn Treebank writes them: quotation marks `` and '', brackets -LRB- and -RRB-."""
+"""Words and labels of the Penn Treebank: quotation marks `` and '', -LRB- and -RRB-, features."""
 
 import re
 from collections.abc import Sequence
@@ -11,6 +11,14 @@ _ESCAPED_BRACKET = re.compile(r"([-=])([LR][RSC]B)\1")
 QUOTES = {"“": "``", "”": "''", "‘": "`", "’": "'"}
 QUOTATION_MARKS = {"``": '"', "''": '"', "`": "'"}  # those of running text, by those of trees
 _OPENING_AND_CLOSING = {'"': ("``", "''"), "'": ("`", "'")}
+# Features after a label, as in the treebanks of SPMRL: NP##f=s##. They may contain any character.
+FEATURES = r"##(?:(?!##)[^\n])*+##"
+_BEFORE_FEATURES = re.compile(rf"(\(\s*+[^\s()#]++(?:#[^\s()#]++)*+){FEATURES}", re.ASCII)
+
+
+def remove_features(text: str) -> str:
+    """Return bracketed trees without the features of labels, which may contain brackets."""
+    return _BEFORE_FEATURES.sub(r"\1", text) if "##" in text else text
 
 
 def penn_quotes(forms: Sequence[str], space_after: Sequence[bool]) -> list[str]:
