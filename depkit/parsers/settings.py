@@ -104,7 +104,8 @@ def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
         if key not in written:
             continue
         if field.kinds:
-            for other in written[key].keys() - _read_fields(type(value)).keys():
+            own = _read_fields(type(value))
+            for other in (name for name in written[key] if name not in own):
                 _refuse_other_kind(field.kinds, other, written[key][other], name)
             check_effects(value, written[key], f"{name}.")
         elif value != field.default:
