@@ -144,13 +144,13 @@ def pick(*tables: str) -> list[Row]:
     return [next(row for row in ROWS if row.table == table) for table in tables]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.tests], ids=row_id)
 def test_the_command_of_a_row_runs(row, data, tmp_path):
     run_row(row, data, tmp_path / "model")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("row", [row for row in ROWS if row.tests], ids=row_id)
 def test_the_command_of_a_row_of_test_time_runs(row, data, trained):
     assert run([*fill_in(row, data, trained), "--threads", "1", "--device", "cpu", "-q"]) == 0
