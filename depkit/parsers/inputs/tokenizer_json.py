@@ -30,7 +30,7 @@ _GROWTH = {
 _UNICODE = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "BertNormalizer", "Precompiled"}
 # A group with a repetition in it that is repeated itself, which can take exponential time.
 _NESTED = re.compile(r"[+*}][^()]{0,99}\)[+*{]")
-_ESCAPE_OR_CLASS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*+(?:\]|\\?\Z)", re.DOTALL)
+_ESCAPE_OR_CLASS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*+\]?", re.DOTALL)
 _REPETITION = re.compile(r"[+*]\+?|\{\d*,\d*\}")
 
 
