@@ -180,7 +180,8 @@ def keeps_trees(sentence: Sentence, target: PathLike) -> bool:
 
     It is if it was read from one, unless the suffix of the file is that of another format.
     """
-    return sentence.constituents is not None and not format_from_filename(os.fspath(target))
+    is_other = format_from_filename(os.fspath(target)) not in (None, PTB)
+    return sentence.constituents is not None and not is_other
 
 
 @contextmanager

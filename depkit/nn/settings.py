@@ -13,7 +13,7 @@ class Encoder:
     """What the settings of all encoders have; section encoder."""
 
     kind: str
-    # Inputs of another size are projected to `size`, and the module applies their dropout itself.
+    # Inputs are projected to `input_size`, and the module applies their dropout itself.
     projects_inputs: ClassVar[bool] = False
     is_identity: ClassVar[bool] = False  # it returns its inputs
     reads_stop: ClassVar[bool] = False  # the module must know whether there is a stop position
@@ -21,6 +21,11 @@ class Encoder:
     has_halves: ClassVar[bool] = False  # its vectors consist of content and position
     takes_positions: ClassVar[bool] = False  # its inputs may come with their positions
     reads_pieces: ClassVar[bool] = False  # it reads word pieces, with the transformer of the inputs
+
+    @property
+    def input_size(self) -> int:
+        """The size that inputs are projected to; by default, the setting `size`."""
+        return int(vars(self)["size"])
 
     @property
     def int8_obstacle(self) -> str:
@@ -80,11 +85,6 @@ class AttentionEncoder(Encoder):
     # with a window: the artificial root, the first and the last word attend to all words, and all
     # words attend to them (Kitaev and Klein 2018, section 4.2)
     relaxed: bool = setting(False, at_test_time=True)
-
-    @property
-    def input_size(self) -> int:
-        """The size of the vectors that the encoder takes."""
-        return self.size
 
     def describe(self) -> str:
         return f"{self.kind}, {self.layers} layers"

@@ -41,6 +41,12 @@ def temporary_directory(tmp_path, monkeypatch):
     return tmp_path / "temporary"
 
 
+def left_over(directory):
+    """Return the files in a directory, without the cache that torch makes when it is imported."""
+    names = (path.name for path in directory.iterdir())
+    return [name for name in names if not name.startswith("torchinductor")]
+
+
 def test_jack_knifing_changes_only_tags(rich, tmp_path, temporary_directory, capfd):
     out = tmp_path / "out.conllu"
     assert run(["jackknife", str(rich), "-o", str(out), *FOLDS]) == 0
@@ -50,7 +56,7 @@ def test_jack_knifing_changes_only_tags(rich, tmp_path, temporary_directory, cap
         f"fold {number} of 3: a tagger trained on 6 sentences tags the other 3"
         for number in (1, 2, 3)
     ]
-    assert not list(temporary_directory.iterdir())
+    assert left_over(temporary_directory) == []
     accuracies = dict(re.findall(r"(UPOS|XPOS|FEATS|LEMMA) ([\d.]+)", err.splitlines()[-1]))
     assert list(accuracies) == ["UPOS", "XPOS", "FEATS", "LEMMA"] and "% of 36 words" in err
     gold, tagged = list(depkit.read(rich)), list(depkit.read(out))
@@ -111,7 +117,7 @@ def test_an_interrupt_leaves_no_temporary_files(tmp_path, temporary_directory, m
 
     monkeypatch.setattr(torch.optim.Adam, "step", interrupt)
     assert run(["jackknife", str(TINY), *FOLDS, "-q", "-o", str(tmp_path / "out")]) == 130
-    assert folds and not list(temporary_directory.iterdir()) and not (tmp_path / "out").exists()
+    assert folds and not left_over(temporary_directory) and not (tmp_path / "out").exists()
 
 
 def test_the_old_spelling_says_the_new_one_unless_it_is_quiet(rich, tmp_path, capfd):
