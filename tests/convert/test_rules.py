@@ -190,6 +190,8 @@ CONSTRUCTIONS = """\
   He/3:nsubjpass was/3:auxpass caught/0:root and/3:cc killed/3:conj
 (S (NP (DT The) (NN plan)) (VP (VBZ is) (NP (PRP itself)) (ADJP (JJ odd))))
   The/2:det plan/5:nsubj is/5:cop itself/5:npadvmod odd/0:root
+(S (VP (VBP Are) (NP (EX there)) (ADVP (RB still)) (NP (NNS cats))))
+  Are/0:root there/1:expl still/1:advmod cats/1:nsubj
 (SQ (VBD Was) (NP (EX there)) (NP (DT a) (NN man)) (VP (VBG singing)))
   Was/0:root there/1:expl a/4:det man/1:nsubj singing/4:partmod
 (SBARQ (WHNP (WP What)) (PP (IN about) (NP (NNP Rome))))
