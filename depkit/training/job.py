@@ -25,9 +25,9 @@ class BaseJob:
     output: PathLike  # the model directory to make
     dev: PathLike = ""  # the file that selects the best epoch; give either this or `dev_split`
     dev_split: float | None = None  # the share of the training sentences that is dev instead
-    recipe: str = "selfatt"  # the name of a shipped recipe, or a TOML file of changes to a recipe
+    recipe: PathLike = "selfatt"  # the name of a shipped recipe, or a TOML file that changes one
     config: PathLike = ""  # a TOML file that overrides settings of the recipe
-    settings: Sequence[str] = ()  # KEY=VALUE: override both, for example "encoder.layers=4"
+    settings: Sequence[str] | None = ()  # KEY=VALUE: override both, for example "encoder.layers=4"
     elmo: Sequence[str] = ()  # ELMo vectors (HDF5), one file for each of `train`
     dev_elmo: str = ""  # the ELMo vectors of `dev`
     seed: int = 1  # of everything random
@@ -65,11 +65,11 @@ class BaseJob:
             "evalb": self.evalb or None,
         }  # fmt: skip
         given = (f"training.{key}={value}" for key, value in values.items() if value is not None)
-        return [*self.settings, *given]
+        return [*(self.settings or ()), *given]
 
     def make_recipe(self) -> Recipe:
         """Return the recipe with all changes; the errors are those of `recipe.make_recipe`."""
-        return make_recipe(self.recipe, self.config, self.overrides)
+        return make_recipe(os.fspath(self.recipe), self.config, self.overrides)
 
 
 @dataclass(frozen=True, kw_only=True)

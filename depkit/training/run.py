@@ -4,6 +4,7 @@
 read_data, prepare, provide_tokenizer, train_model.
 """
 
+import os
 import shlex
 import shutil
 import statistics
@@ -94,7 +95,7 @@ def run_job(job: TrainingJob) -> Path:
     max_time, recipe, initial = job.seconds, job.make_recipe(), None
     if job.init:
         initial = load_initial_model(job.init)
-        shipped, _ = split_name(job.recipe)
+        shipped, _ = split_name(os.fspath(job.recipe))
         if trained_parts(recipe.parser) != trained_parts(make_recipe(shipped).parser):
             raise ConfigError(
                 "`init` gives the parser the parts of the initial model, so only settings of"

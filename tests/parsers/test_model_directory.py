@@ -309,6 +309,7 @@ def test_a_tuned_transformer_has_the_sizes_of_the_configuration(tmp_path):
         {"spaces": None}, {"size": 10**9}, {"size": "2"}, {"embedding": 2**63}, {"characters": 3},
         {"characters": [*SPECIAL, SPACE, 5]}, {"whole": {"a": "bc"}}, {"whole": {"a": [1]}},
         {"whole": {"a": []}}, {"endings": {"a": ["b", "c\td"]}}, {"endings": []},
+        {"whole": {"the": ["a"] * 20_000}}, {"endings": {"s": ["b", "a" * 100_000]}},
     ],
 )  # fmt: skip
 def test_a_damaged_tokenizer_is_refused(directory, damage):

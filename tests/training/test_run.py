@@ -17,7 +17,7 @@ from depkit.parsers import KERNELS
 from depkit.parsers.model_directory import CARD, WEIGHTS
 from depkit.parsers.settings import ConfigError
 from depkit.training.data import Data
-from depkit.training.job import parse_duration
+from depkit.training.job import TrainingJob, parse_duration
 from depkit.training.recipe import make_recipe
 from depkit.training.run import prepare
 from tests.cli.commands import set_options
@@ -108,6 +108,13 @@ def test_caches_of_cpu_kernels_are_limited_unless_set(module, kernels, variables
     environment |= variables
     output = subprocess.check_output(command, env=environment, text=True)
     assert output.split() == [variables.get(name, limit) for name, limit in limits.items()]
+
+
+def test_a_recipe_can_be_a_path_and_settings_none(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text('base = "small"\n[encoder]\nlayers = 1\n')
+    job = TrainingJob(train=TINY, output=tmp_path / "model", recipe=path, settings=None)
+    assert job.make_recipe() == make_recipe("small", settings=["encoder.layers=1"])
 
 
 def test_punctuation_can_be_left_out_of_the_dev_scores(tmp_path, capfd):
