@@ -10,6 +10,8 @@ from depkit.corpus.io import read
 
 # The tests run in several processes, so each process computes on one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Models are run with torch, and their graphs are not exported, unless a test says otherwise.
+os.environ["DEPKIT_ENGINE"] = "torch"
 
 # A test must not fail because the machine is busy.
 settings.register_profile("depkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -58,7 +58,7 @@ COMMANDS = {
     "parse": f"parse IN/many.conllx -o OUT/parsed.conllx {CPU}",
     "parse-files": f"parse IN/text.txt --output-dir OUT/parsed --skip-done --shard 1/2 {CPU}",
     "parse-workers": f"parse IN/text.txt -o OUT/parsed.conllu --workers 2 {CPU}",
-    "parse-ray": f"parse IN/text.txt -o OUT/parsed.conllu --engine ray {CPU}",
+    "parse-ray": f"parse IN/text.txt -o OUT/parsed.conllu --distribute ray {CPU}",
     "parse-parquet": f"parse IN/text.txt -o OUT/parsed.parquet {CPU}",
     "parse-url": f"parse file://IN/text.txt -o file://OUT/parsed.conllu {CPU}",
     "eval": "eval IN/tiny.conllu IN/tiny.conllu",

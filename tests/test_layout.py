@@ -127,10 +127,11 @@ def test_parsing_imports_torch_only_for_networks_and_the_engine_of_torch() -> No
         if module.startswith("depkit.parsers.")
         and any(name.split(".")[0] == "torch" for name in imported_modules(sources, module))
     }
-    allowed = ("network", "memory", "layer", "loading", "tokenizer_file")
+    allowed = ("network", "memory", "layer", "torch_loading")
     others = {name for name in with_torch if name.rpartition(".")[2] not in allowed}
     assert {name for name in others if ".engine." not in name} == TRANSFORMER_INPUT
-    assert "depkit.parsers.engine.engine" not in with_torch
+    for name in ("engine", "onnx_engine"):
+        assert f"depkit.parsers.engine.{name}" not in with_torch
 
 
 def test_there_is_no_import_cycle() -> None:

@@ -6,17 +6,22 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
 from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING
 from depkit.cli.output import print_message
 from depkit.files.storage import is_url
+from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
 
 if TYPE_CHECKING:
     from depkit.files.progress import ProgressBars
     from depkit.serving.job import Job
+
+
+# Values of --engine in former versions, which --distribute has now
+FORMER_ENGINES = ("processes", "ray")
 
 
 def _check_encoding(encoding: str) -> str:
@@ -33,6 +38,19 @@ def _refuse_url(directory: str) -> str:
     if is_url(directory):
         raise typer.BadParameter(f"{directory} is a URL; name a directory of this machine")
     return directory
+
+
+def _check_engine(context: typer.Context, engine: str) -> str:
+    former = FORMER_ENGINES if context.info_name == "parse" else ()
+    if engine not in (*get_args(EngineName), *former):
+        raise typer.BadParameter(f"{engine!r} is not one of 'auto', 'onnx', 'torch'")
+    return engine
+
+
+def note_renaming(old: str, new: str, quiet: bool) -> None:
+    """Print a note that an option has a new name."""
+    if not quiet:
+        print_message(f"depkit: note: {old} is now called {new}")
 
 
 def _check_models(context: typer.Context, models: list[Path] | None) -> list[Path] | None:
@@ -97,6 +115,26 @@ Device = Annotated[
         metavar="DEVICE",
         help="Compute on this device: auto (a GPU if there is one, else the CPU), cpu, cuda,"
         " cuda:N (the GPU with number N, from 0) or mps (the GPU of an Apple computer).",
+        rich_help_panel=MACHINE,
+    ),
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        envvar=ENGINE_VARIABLE,
+        metavar="ENGINE",
+        help="Compute with onnx (ONNX Runtime: on a CPU, models with exported graphs) or torch."
+        " auto is onnx where it can be used, unless there is a GPU.",
+        callback=_check_engine,
+        rich_help_panel=MACHINE,
+    ),
+]
+PrecisionOption = Annotated[
+    Precision,
+    typer.Option(
+        "--precision",
+        help="Compute in this precision. auto is int8 with ONNX Runtime; with torch, it is bfloat16"
+        " if the device has it, else int8 if the model allows it, else float32.",
         rich_help_panel=MACHINE,
     ),
 ]

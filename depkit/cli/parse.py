@@ -1,11 +1,12 @@
 """`depkit parse`: adds dependency trees to text or treebanks."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import typer
 
 from depkit.cli import options
 from depkit.cli.help import MACHINE, MODEL, OUTPUT
+from depkit.parsers.engine.names import EngineName
 
 Files = Annotated[
     list[str] | None,
@@ -124,7 +125,7 @@ Workers = Annotated[
         rich_help_panel=MACHINE,
     ),
 ]
-Engine = Annotated[
+Distribute = Annotated[
     Literal["processes", "ray"],
     typer.Option(
         help="Start the --workers as processes on this machine, or as actors of a Ray cluster,"
@@ -136,7 +137,7 @@ Address = Annotated[
     str,
     typer.Option(
         metavar="ADDRESS",
-        help="With --engine ray, use the Ray cluster at this address, e.g. 10.0.0.1:6379. The"
+        help="With --distribute ray, use the Ray cluster at this address, e.g. 10.0.0.1:6379. The"
         " address auto stands for the cluster that the environment variable RAY_ADDRESS names,"
         " or otherwise for the cluster that this machine belongs to.",
         show_default="a new cluster on this machine",
@@ -178,10 +179,12 @@ def parse_command(
     treebank: options.Treebank = "",
     shard: ShardOption = "",
     workers: Workers = 1,
-    engine: Engine = "processes",
+    distribute: Distribute = "processes",
     address: Address = "",
     skip_done: SkipDone = False,
     device: options.Device = "auto",
+    engine: options.Engine = "auto",
+    precision: options.PrecisionOption = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
     encoding: options.EncodingOfTreebanks = "utf-8",
@@ -194,8 +197,11 @@ def parse_command(
             f"{format} has no column MISC for probabilities; use --format conllu or json",
             param_hint="--prob",
         )
-    if address and engine != "ray":
-        raise typer.BadParameter("it needs --engine ray as well", param_hint="--address")
+    if engine in options.FORMER_ENGINES:
+        options.note_renaming(f"--engine {engine}", f"--distribute {engine}", quiet)
+        distribute, engine = cast(Literal["processes", "ray"], engine), "auto"
+    if address and distribute != "ray":
+        raise typer.BadParameter("it needs --distribute ray as well", param_hint="--address")
     if marginals and not prob:
         raise typer.BadParameter("it needs --prob as well", param_hint="--marginals")
     given_options = {
@@ -214,6 +220,7 @@ def parse_command(
         settings=[*(settings or []), *options.treebank_settings(treebank)], device=device,
         batch_tokens=batch_tokens, threads=threads, encoding=encoding, dependencies=dependencies,
         tokenizer=tokenizer, out_of_fold=out_of_fold, shard=shard, workers=workers,
-        skip_done=skip_done, engine=engine, address=address,
+        skip_done=skip_done, distribute=distribute, address=address,
+        engine=cast(EngineName, engine), precision=precision,
     )  # fmt: skip
     options.annotate(job, quiet, verbose)

@@ -1,11 +1,12 @@
 """`depkit tag`: adds tags, FEATS and lemmas."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import typer
 
 from depkit.cli import options
 from depkit.cli.help import MODEL
+from depkit.parsers.engine.names import EngineName
 
 
 def tag_command(
@@ -33,6 +34,8 @@ def tag_command(
     elmo: options.Elmo = None,
     treebank: options.Treebank = "",
     device: options.Device = "auto",
+    engine: options.Engine = "auto",
+    precision: options.PrecisionOption = "auto",
     batch_tokens: options.BatchTokens = None,
     threads: options.Threads = None,
     encoding: options.EncodingOfTreebanks = "utf-8",
@@ -46,6 +49,6 @@ def tag_command(
         files or ["-"], models or ["en-ewt"], action="tag", tags=tags, mean=mean, input=input,
         format=format, output=output, output_dir=output_dir, elmo=elmo or [],
         settings=options.treebank_settings(treebank), device=device, batch_tokens=batch_tokens,
-        threads=threads, encoding=encoding,
+        threads=threads, encoding=encoding, engine=cast(EngineName, engine), precision=precision,
     )  # fmt: skip
     options.annotate(job, quiet, verbose)

@@ -44,9 +44,9 @@ from depkit.parsers.inputs.dataset import Dataset, layout
 from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary
-from depkit.parsers.loading import load
 from depkit.parsers.model_directory import find_model
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.torch_loading import load_on_torch
 from depkit.training import run
 from depkit.training.data import digest_of_sentences, read_data
 from depkit.training.job import BaseJob
@@ -82,7 +82,9 @@ def distill(job: DistillationJob) -> Path:
     with run.reserve_output(job.output, job.resume) as directory:
         data = read_data(recipe.parser, job)
         teacher = check_teacher(
-            combine([load(model, job.device, threads=job.threads) for model in job.teachers])
+            combine(
+                [load_on_torch(model, job.device, threads=job.threads) for model in job.teachers]
+            )
         )
         for file in job.text:  # report an empty file now, not after hours of work
             if not any(True for _ in teacher.read(file, job.input, job.encoding)):
@@ -99,6 +101,7 @@ def distill(job: DistillationJob) -> Path:
         plan = _learn_from(teacher, job, replace(plan, max_time=plan.max_time - seconds))
         del teacher  # free its memory for the training of the student
         run.train_model(plan)
+        run.export_trained(directory, recipe.parser, plan.train, progress.say)
         run.report_model(directory, recipe.parser, progress.say)
         return directory
 

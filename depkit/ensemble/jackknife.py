@@ -18,8 +18,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
 from depkit.files.lock import lock_directory
 from depkit.parsers.inputs.dataset import layout, split_context
-from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.torch_loading import load_on_torch
 from depkit.training import run
 from depkit.training.data import read_sentences, resolve_auto, split_dev
 from depkit.training.job import BaseJob
@@ -120,7 +120,7 @@ def jackknife(
         )  # fmt: skip
         with lock_directory(directory), plan.reporter.bar():
             train(plan)
-        tagger = load(directory, str(device), threads=torch.get_num_threads())
+        tagger = load_on_torch(directory, str(device), threads=torch.get_num_threads())
         context = sources.select_sentences(sizes, fold_indices, []).train
         vectors = None if context is None else split_context(context, sizes[fold_indices])
         fold_tagged = tagger.tag([sentences[i] for i in fold_indices], context=vectors)

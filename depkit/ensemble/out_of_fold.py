@@ -17,9 +17,9 @@ from depkit.ensemble.jackknife import assign_folds
 from depkit.files.digest import digest_forms
 from depkit.parsers.base import Parser
 from depkit.parsers.ensemble_config import EnsembleConfig, Jackknife
-from depkit.parsers.loading import load
 from depkit.parsers.model_directory import find_model, read_ensemble
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.torch_loading import load_on_torch
 from depkit.training.data import split_dev
 
 
@@ -73,7 +73,7 @@ def parse_out_of_fold(
     probabilities. Raises ConfigError if the model is not an ensemble, and as
     `annotate_out_of_fold`.
     """
-    ensemble = load(model, device, threads=threads)
+    ensemble = load_on_torch(model, device, threads=threads)
     if not ensemble.members:
         raise ConfigError(f"{model} is not an ensemble, trained by depkit ensemble")
     options: dict[str, Any] = (

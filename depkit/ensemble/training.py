@@ -20,8 +20,8 @@ from depkit.files.lock import lock_directory
 from depkit.files.progress import ProgressBars, RemoteProgressBars, apply_message
 from depkit.parsers.engine.device import find_devices
 from depkit.parsers.ensemble_config import EnsembleConfig
-from depkit.parsers.loading import load
 from depkit.parsers.model_directory import ENSEMBLE, TOKENIZER, write_ensemble
+from depkit.parsers.torch_loading import load_on_torch
 from depkit.training.card import write_ensemble_card
 from depkit.training.checkpoint import State
 from depkit.training.loop import score_dev
@@ -84,7 +84,7 @@ def _train_and_combine(
         (source.dev for source in sources if not source.transformer and source.dev is not None),
         None,
     )
-    parser = load(job.directory, devices[0], threads=job.threads)
+    parser = load_on_torch(job.directory, devices[0], threads=job.threads)
     scores = score_dev(parser, first.dev, dev_vectors, first.recipe.training.scoring)
     calibration_note = calibrate(replace(first, sources=Sources(dev=dev_vectors)))
     if calibration_note:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from depkit.nn.bags import sum_rows
+
 LONGEST_PREFIX = 3  # characters
 LONGEST_SUFFIX = 5  # characters
 HASHES = 2  # number of rows whose sum is the vector of an affix
@@ -46,6 +48,7 @@ class AffixEmbedding(nn.Module):
         self.output_size = size
         self.dropout = dropout
         self.rows = rows
+        self.num_classes = max(classes) + 1
         self.table = nn.EmbeddingBag(1 + rows, size, mode="sum", padding_idx=0)
         nn.init.zeros_(self.table.weight)
         self.lower_case: Tensor
@@ -70,7 +73,7 @@ class AffixEmbedding(nn.Module):
             torch.where(keys == 0, 0, 1 + (keys * factor >> 33 & 0x3FFFFFFF) % self.rows)
             for factor in _MULTIPLIERS
         ]
-        return self.table(torch.cat(rows, dim=1))
+        return sum_rows(self.table, torch.cat(rows, dim=1))
 
     def _affix_keys(
         self, characters: Tensor, lengths: Tensor, longest: int, from_end: bool
@@ -95,7 +98,7 @@ class AffixEmbedding(nn.Module):
         classes = self.classes[characters]
         inside = torch.arange(characters.shape[1], device=characters.device) < lengths[:, None]
         present = torch.zeros_like(lengths)
-        for number in range(int(self.classes.max()) + 1):
+        for number in range(self.num_classes):
             present |= ((classes == number) & inside).any(1).long() << number
         last = classes.gather(1, lengths[:, None] - 1).squeeze(1)
         key = (classes[:, 0] * 8 + last) * 64 + present

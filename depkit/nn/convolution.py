@@ -15,8 +15,7 @@ class _ShiftedProducts(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        before, after = _extent(weight)
-        padded = functional.pad(x, (0, 0, before, after))
+        padded = _pad(x, weight)
         ctx.save_for_backward(padded, weight)
         return _add_products(padded, weight) + bias
 
@@ -37,6 +36,11 @@ class _ShiftedProducts(torch.autograd.Function):
 def _extent(weight: Tensor) -> tuple[int, int]:
     """Return how many positions before and after a position a kernel reads."""
     return len(weight) // 2, len(weight) - 1 - len(weight) // 2
+
+
+def _pad(x: Tensor, weight: Tensor) -> Tensor:
+    before, after = _extent(weight)
+    return functional.pad(x, (0, 0, before, after))
 
 
 def _add_products(padded: Tensor, weight: Tensor) -> Tensor:
@@ -64,7 +68,10 @@ class DepthwiseConvolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [batch, length, width] to the same shape."""
-        return _ShiftedProducts.apply(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
+        weight, bias = self.weight.to(x.dtype), self.bias.to(x.dtype)
+        if not torch.is_grad_enabled():
+            return _add_products(_pad(x, weight), weight) + bias
+        return _ShiftedProducts.apply(x, weight, bias)
 
 
 class LocalConvolution(nn.Module):

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from depkit.nn.bags import sum_rows
+
 
 class ExpectedVectors(nn.Module):
     """The sum over columns of the expected vector of their value.
@@ -30,6 +32,7 @@ class ExpectedVectors(nn.Module):
         """
         total = torch.zeros(like.numel(), self.size, device=like.device)
         for name, table in self.tables.items():
+            assert isinstance(table, nn.EmbeddingBag)
             values, probabilities = (x.flatten(0, 1) for x in columns[name])
-            total = total + table(values, per_sample_weights=probabilities)
+            total = total + sum_rows(table, values, probabilities)
         return total.view(*like.shape, self.size)

@@ -26,6 +26,10 @@ def reversal_indices(lengths: Tensor, longest: int) -> Tensor:
 
 def reorder(x: Tensor, indices: Tensor) -> Tensor:
     """Reorder the positions of x, [batch, length, size], by indices from `reversal_indices`."""
+    if torch.compiler.is_exporting():  # The exporter loses the shape of the expression below.
+        start = torch.arange(len(x), device=x.device)[:, None] * x.shape[1]
+        positions = indices.view(x.shape[:2]) - start
+        return x.gather(1, positions[..., None].expand(-1, -1, x.shape[2]))
     return x.flatten(0, 1).index_select(0, indices).view_as(x)
 
 
@@ -63,7 +67,38 @@ def run_lstm(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None = None) -> Tenso
     return _outputs(lstm, x, recurrent)
 
 
+@torch.library.custom_op("depkit::lstm", mutates_args=())
+def exported_lstm(x: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor) -> Tensor:
+    """Stand for an LSTM in a graph that is exported; `engine.export` translates it.
+
+    Args:
+        x: [batch, length, input_size].
+        weight: [1, 4 * size, input_size], the gates in the order of ONNX.
+        recurrent: [1, 4 * size, size].
+        bias: [1, 8 * size], those of both products.
+
+    Returns:
+        [batch, length, size].
+    """
+    raise NotImplementedError("this operation is only for exported graphs")
+
+
+@exported_lstm.register_fake
+def _(x: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor) -> Tensor:
+    return x.new_empty(*x.shape[:2], recurrent.shape[2])
+
+
+def _reorder_gates(weight: Tensor) -> Tensor:
+    """Change the order of gates from that of torch, IFCO, to that of ONNX, IOFC."""
+    i, f, c, o = weight.chunk(4)
+    return torch.cat((i, o, f, c))
+
+
 def _outputs(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None) -> Tensor:
+    if torch.compiler.is_exporting():
+        weight, hidden, *biases = map(_reorder_gates, lstm.all_weights[0])
+        result: Tensor = exported_lstm(x, weight[None], hidden[None], torch.cat(biases)[None])
+        return result
     if recurrent is None:
         return lstm(x)[0]
     zeros = x.new_zeros(1, len(x), lstm.hidden_size)

@@ -93,12 +93,17 @@ class Parser(ABC):
             f"<{type(self).__name__}: {self.config.encoder.kind}"
             f" over {', '.join(describe_inputs(self.config.inputs))}\n"
             f"  predicts {columns}; {text} running text\n"
-            f"  on {self.device}, {self.threads} thread{'s' * (self.threads > 1)}>"
+            f"  on {self.engine.device_name}, {self.threads} thread{'s' * (self.threads > 1)}>"
         )
 
     @property
     def network(self) -> Any:
         return self.engine.network
+
+    @property
+    def torch_device(self) -> "torch.device | None":
+        """The device of torch that the parser runs on; None if it runs without torch."""
+        return getattr(self.engine, "device", None)
 
     @property
     def device(self) -> "torch.device":
@@ -322,20 +327,15 @@ class Parser(ABC):
         if self.members:
             functions = [member.make_preparer() for member in self.members]
             return lambda *arguments: MembersBatches([prepare(*arguments) for prepare in functions])
-        form_vectors = self.engine.start()
         undo_escapes = PennEscapes(self.vocabulary)
 
         def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
-            plain = list(map(undo_escapes, sentences))
-            data = encode(
-                plain, self.vocabulary, self.config.inputs,
+            return encode(
+                list(map(undo_escapes, sentences)), self.vocabulary, self.config.inputs,
                 context=context or None, transformer=self.network.transformer,
             )  # fmt: skip
-            if form_vectors:
-                data = replace(data, form_arrays={}, shared={"form_vectors": form_vectors(data)})
-            return data
 
-        return prepare
+        return self.engine.start(prepare)
 
     @property
     def workers(self) -> int:

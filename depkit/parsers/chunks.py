@@ -17,7 +17,7 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.engine.engine import Engine
-from depkit.parsers.inputs.batching import Batches, length_batches
+from depkit.parsers.inputs.batching import Batches, exact_batches, length_batches
 from depkit.parsers.inputs.dataset import layout
 
 FIRST_CHUNK = 1_000  # words read before the first batch is computed
@@ -161,11 +161,13 @@ class _Chunk(Generic[T]):
 
     def submit(self, executor: Executor, batch_tokens: int) -> None:
         sizes, _ = layout(self.sentences)
+        batches = (
+            length_batches(sizes, batch_tokens, repeat_to_fill=True)
+            if self.engine.pads_batches
+            else exact_batches(sizes, batch_tokens)
+        )
         # The largest batch comes first: the other workers would be idle during it if it came last.
-        self.batches = [
-            executor.submit(self._compute, indices)
-            for indices in length_batches(sizes, batch_tokens, repeat_to_fill=True)[::-1]
-        ]
+        self.batches = [executor.submit(self._compute, indices) for indices in batches[::-1]]
 
     def is_done(self) -> bool:
         return all(batch.done() for batch in self.batches)

@@ -24,6 +24,7 @@ from depkit.score.punctuation import parse_policy
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
     from depkit.parsers.columns.network import MeanNetwork
+    from depkit.parsers.engine.onnx_engine import ArrayNetwork
     from depkit.parsers.inputs.dataset import Examples
     from depkit.parsers.inputs.part import Rows
     from depkit.parsers.inputs.transformer import Transformer
@@ -186,6 +187,11 @@ class Family(ABC):
 
         `forward` maps a batch to the loss. The other methods are those that the parser calls.
         """
+
+    @property
+    def array_network(self) -> "type[ArrayNetwork] | None":
+        """The class that runs exported graphs; None if models of the family are not exported."""
+        return None
 
     # Parsing
 

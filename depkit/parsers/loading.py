@@ -1,50 +1,43 @@
-"""Loading a parser from a model directory onto a device."""
+"""Loading a parser from a model directory: the choice of the engine that runs its network.
 
+This module does not import torch. A model with exported graphs is run with ONNX Runtime on a CPU;
+everything else needs torch, which `torch_loading` imports.
+"""
+
+import os
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-
-import torch
+from typing import get_args
 
 from depkit.corpus.io import PathLike
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Context, apply_test_time_settings
-from depkit.parsers.engine.device import find_device
-from depkit.parsers.engine.quantisation import make_engine
-from depkit.parsers.engine.weights import Shapes, make_network, read_shapes
-from depkit.parsers.ensembles import combine
+from depkit.parsers.config import apply_test_time_settings
+from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
 from depkit.parsers.families import get_family
-from depkit.parsers.family import CombinationError
-from depkit.parsers.inputs.transformer import (
-    Transformer,
-    TransformerError,
-    from_description,
-    load_transformer,
-)
-from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.model_directory import (
-    CONFIG,
     DEFAULT,
     ENSEMBLE,
-    TRANSFORMER,
-    VOCABULARY,
-    WEIGHTS,
     ModelError,
+    check_columns,
+    check_treebank,
+    find_graphs,
     find_model,
     read_config,
-    read_ensemble,
     read_vocabulary,
 )
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.text.tokenizer_file import read_tokenizer
 
 
 def load(
     model: PathLike = DEFAULT,
     device: str = "auto",
-    precision: str = "auto",
+    precision: Precision = "auto",
+    *,
     threads: int | None = None,
     settings: Sequence[str] | None = None,
+    engine: EngineName = "auto",
 ) -> Parser:
     """Load a parser from a model directory, or a bundled model by name.
 
@@ -52,99 +45,102 @@ def load(
         model: The path of the directory, or the name of a bundled model.
         device: "cpu", "cuda", "cuda:1", "mps" and so on, or "auto", see `device.find_device`.
         precision: "float32", "bfloat16", "int8" (only on a CPU, and not for every encoder) or
-            "auto": bfloat16 if the device computes in it natively, else int8 if the model can be
-            quantized, else float32.
-        threads: The number of threads on a CPU; None does not change the number that torch uses.
+            "auto". With ONNX Runtime, "auto" is int8; with torch, it is bfloat16 if the device
+            computes in it natively, else int8 if the model can be quantized, else float32.
+        threads: The number of threads on a CPU; by default one for each core, or as the engine
+            torch has been told.
         settings: Settings KEY=VALUE, see `config.apply_test_time_settings`.
+        engine: "onnx" is ONNX Runtime, which runs models with exported graphs on a CPU. "torch"
+            runs all models. "auto" is the value of the environment variable DEPKIT_ENGINE if it has
+            one; otherwise ONNX Runtime where it can be used, unless there is a GPU.
 
     Raises:
         ModelError: A file is missing or damaged, or files do not belong together.
         TransformerError: The description of a tuned transformer is missing or damaged.
-        ConfigError: There is no such device or setting.
+        ConfigError: There is no such device or setting, or the engine cannot run the model.
         ValueError: There is no such precision, or the model cannot be quantized.
     """
     path = find_model(model)
+    name = choose_engine(engine)
+    if precision not in get_args(Precision):
+        *others, last = get_args(Precision)
+        raise ValueError(
+            f"there is no precision {precision!r}; it can be {', '.join(others)} or {last}"
+        )
+    obstacle = find_obstacle(path, device, precision, settings or [])
+    if name == "onnx" and obstacle:
+        raise ConfigError(f"{path} cannot be run by the engine onnx: {obstacle}")
+    if name == "torch" or obstacle or (name == "auto" and device == "auto" and has_gpu()):
+        from depkit.parsers.torch_loading import load_on_torch
+
+        return load_on_torch(model, device, precision, threads=threads, settings=settings)
+    return _load_on_onnx(path, threads, settings or [])
+
+
+def choose_engine(name: str) -> str:
+    """Return the engine to use, "auto" if ONNX Runtime or torch.
+
+    name: "onnx", "torch", or "auto" for what the environment variable DEPKIT_ENGINE says.
+    """
+    value = name if name != "auto" else os.environ.get(ENGINE_VARIABLE) or "auto"
+    if value not in get_args(EngineName):
+        source = "" if name != "auto" else f" (from {ENGINE_VARIABLE})"
+        raise ConfigError(f"there is no engine {value!r}{source}; it can be auto, onnx or torch")
+    return value
+
+
+def find_obstacle(path: Path, device: str, precision: str, settings: Sequence[str]) -> str:
+    """Say why ONNX Runtime cannot run a model; "" if it can. The arguments are those of `load`."""
+    if device not in ("auto", "cpu"):
+        return f"it runs on the device cpu, not {device}"
+    if precision not in ("auto", "int8"):
+        return f"its precision is int8, not {precision}"
     if (path / ENSEMBLE).is_file():
-        return _load_ensemble(path, device, precision, threads, settings)
+        return "an ensemble has no exported graphs"
+    if not find_graphs(path):
+        return "it has no exported graphs; make them with depkit export"
+    for setting in settings:
+        if setting.strip().startswith("encoder."):
+            return f"the setting {setting} changes the graph"
+    return ""
+
+
+def has_gpu() -> bool:
+    """Return whether torch finds a GPU; it is imported only if there may be one."""
+    signs = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+    if not (sys.platform in ("darwin", "win32") or any(map(os.path.exists, signs))):
+        return False
+    try:
+        from depkit.parsers.engine.device import find_device
+    except ImportError:
+        return False
+    return find_device().type != "cpu"
+
+
+def _load_on_onnx(path: Path, threads: int | None, settings: Sequence[str]) -> Parser:
+    from depkit.parsers.engine.onnx_engine import Graphs, OnnxEngine
+    from depkit.parsers.text.tokenizer_file import read_tokenizer_on_onnx
+
     config, _ = read_config(path)
-    config = apply_test_time_settings(config, settings or [])
+    config = apply_test_time_settings(config, settings)
     vocabulary = read_vocabulary(path)
+    check_columns(path, config, vocabulary)
     check_treebank(config.inputs.treebank_name, vocabulary)
     family = get_family(config)
-    if missing := set(family.columns(config)) - set(vocabulary.columns):
-        raise ModelError(f"{path / VOCABULARY} has no table of {', '.join(sorted(missing))}")
-    shapes = read_shapes(path / WEIGHTS)
-    transformer = load_model_transformer(path, config.inputs.context, shapes)
-    network = make_network(
-        path / WEIGHTS, shapes, lambda: family.network(config, vocabulary, transformer)
-    )
-    torch_device = find_device(device)
-    if threads:
-        torch.set_num_threads(threads)
-    engine = make_engine(network, torch_device, precision, config.encoder.int8_obstacle)
-    tokenizer = read_tokenizer(path, torch_device, engine.precision)
-    return family.parser(config, vocabulary, engine, threads or torch.get_num_threads(), tokenizer)
-
-
-def _load_ensemble(
-    path: Path,
-    device: str,
-    precision: str,
-    threads: int | None,
-    settings: Sequence[str] | None,
-) -> Parser:
-    """Load an ensemble; the arguments and errors are those of `load`."""
-    config = read_ensemble(path)
-    members = [load(path / name, device, precision, threads, settings) for name in config.members]
+    assert family.array_network is not None
     try:
-        parser = combine(members, config.mean, config.calibration)
-    except CombinationError as error:
-        raise ModelError(f"{path}: {error}") from None
-    tokenizer = read_tokenizer(path, parser.device, parser.precision)
-    return replace(parser, tokenizer=tokenizer or parser.tokenizer)
+        network = family.array_network(Graphs(find_graphs(path)))
+    except ValueError as error:
+        raise ModelError(f"{path} is damaged: {error}") from None
+    engine = OnnxEngine(network, all(part.depends_on_form for part in used_parts(config.inputs)))
+    tokenizer = read_tokenizer_on_onnx(path)
+    return family.parser(config, vocabulary, engine, threads or count_cores(), tokenizer)
 
 
-def load_model_transformer(directory: Path, context: Context, shapes: Shapes) -> Transformer | None:
-    """Load the transformer that a model reads; None if it reads none.
-
-    shapes: the shapes of the model's weights, which limit the size of a tuned transformer.
-
-    Raises ModelError if a frozen transformer cannot be loaded or is not the one that the model was
-    trained with, and TransformerError if the description of a tuned transformer is damaged.
-    """
-    if context.source != "transformer":
-        return None
-    if context.tune:  # its weights are among those of the model
-        transformer = from_description(directory / TRANSFORMER, shapes)
-        if (transformer.layers, transformer.width) != (context.available, context.width):
-            raise ModelError(
-                f"{directory / TRANSFORMER} has {transformer.layers} layers of {transformer.width}"
-                f" numbers, but {CONFIG} says {context.available} layers of {context.width}"
-            )
-        return transformer
-    try:
-        transformer = load_transformer(context.model, context.revision, context.depth)
-    except TransformerError as error:
-        raise ModelError(
-            f"the model {directory} needs a transformer, which cannot be loaded: {error}; if the"
-            " transformer is in another directory now, use --set inputs.context.model=DIRECTORY"
-        ) from None
-    if transformer.digest != context.digest:
-        raise ModelError(
-            f"{directory}: {context.model} is not the transformer that this model was trained with"
-            f" (its digest is {transformer.digest}, not {context.digest})"
-        )
-    return transformer
-
-
-def check_treebank(name: str, vocabulary: Vocabulary) -> None:
-    """Raise ConfigError if a model does not know a treebank of this name; "" is no name."""
-    table = vocabulary.tables.get("treebanks")
-    known = table.symbols if table else []
-    if name and name not in known:
-        advice = (
-            f"those that it was trained on are {', '.join(known)}"
-            if known
-            else "it was trained without vectors of treebanks (inputs.treebank)"
-        )
-        raise ConfigError(f"the model does not know the treebank {name!r}; {advice}")
+def count_cores() -> int:
+    """Return the number of threads to use: that in OMP_NUM_THREADS, or that of the cores."""
+    number = os.environ.get("OMP_NUM_THREADS", "")
+    if number.isdigit() and int(number):
+        return int(number)
+    affinity = getattr(os, "sched_getaffinity", None)  # only on some systems
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

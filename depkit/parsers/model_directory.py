@@ -7,6 +7,7 @@ A model directory has these files:
 - model.safetensors: the weights
 - README.md: the model card
 - tokenizer.safetensors: the tokenizer, if the training treebank has running text
+- words.onnx, scores.onnx, labels.onnx, tokenizer.onnx: exported graphs, see `engine.export`
 - transformer/: the configuration and the tokenizer of a tuned transformer
 
 The directory of an ensemble has ensemble.toml, the directories of its members, and the tokenizer.
@@ -37,6 +38,8 @@ CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetens
 TOKENIZER = "tokenizer.safetensors"
 TRANSFORMER = "transformer"
 ENSEMBLE = "ensemble.toml"
+GRAPHS = ("words", "scores", "labels")  # the names of the exported graphs of a parser
+TOKENIZER_GRAPH = "tokenizer.onnx"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
 _MAX_VOCABULARY = 1 << 28  # bytes
@@ -74,10 +77,27 @@ def model_files(directory: Path) -> list[Path]:
     """Return the files that belong to a model, including those of an ensemble's members."""
     files = [directory / name for name in (CONFIG, VOCABULARY, WEIGHTS, CARD, TOKENIZER, ENSEMBLE)]
     files += sorted((directory / TRANSFORMER).glob("*"))
+    files += [directory / f"{name}.onnx" for name in GRAPHS] + [directory / TOKENIZER_GRAPH]
     if (directory / ENSEMBLE).is_file():
         members = read_ensemble(directory).members
         files += chain.from_iterable(model_files(directory / name) for name in members)
     return [path for path in files if path.is_file()]
+
+
+def find_graphs(directory: Path) -> dict[str, Path]:
+    """Return the files of a parser's exported graphs by name; {} if they are not complete."""
+    paths = {name: directory / f"{name}.onnx" for name in GRAPHS}
+    graphs = {name: path for name, path in paths.items() if path.is_file()}
+    lacks_tokenizer = (directory / TOKENIZER).is_file() and not (
+        directory / TOKENIZER_GRAPH
+    ).is_file()
+    return {} if lacks_tokenizer or not {"words", "scores"} <= graphs.keys() else graphs
+
+
+def remove_graphs(directory: Path) -> None:
+    """Remove the exported graphs of a model whose weights change."""
+    for name in (*(f"{graph}.onnx" for graph in GRAPHS), TOKENIZER_GRAPH):
+        (directory / name).unlink(missing_ok=True)
 
 
 def read_ensemble(directory: Path) -> EnsembleConfig:
@@ -227,3 +247,22 @@ def write_calibration(directory: Path, calibration: Calibration) -> None:
         return
     _, tables = read_config(directory)
     write_config(directory, tables | {"calibration": dataclasses.asdict(calibration)})
+
+
+def check_columns(path: Path, config: ParserConfig, vocabulary: Vocabulary) -> None:
+    """Raise ModelError if a vocabulary lacks the table of a column that the parser predicts."""
+    if missing := set(get_family(config).columns(config)) - set(vocabulary.columns):
+        raise ModelError(f"{path / VOCABULARY} has no table of {', '.join(sorted(missing))}")
+
+
+def check_treebank(name: str, vocabulary: Vocabulary) -> None:
+    """Raise ConfigError if a model does not know a treebank of this name; "" is no name."""
+    table = vocabulary.tables.get("treebanks")
+    known = table.symbols if table else []
+    if name and name not in known:
+        advice = (
+            f"those that it was trained on are {', '.join(known)}"
+            if known
+            else "it was trained without vectors of treebanks (inputs.treebank)"
+        )
+        raise ConfigError(f"the model does not know the treebank {name!r}; {advice}")

@@ -1,8 +1,10 @@
 """The base class of the networks of all families: the input layer and the encoder."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -13,7 +15,7 @@ from depkit.nn.products import MatrixProduct
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.encoders import make_encoder
 from depkit.parsers.engine.device import send
-from depkit.parsers.inputs.batching import Batch
+from depkit.parsers.inputs.batching import LONGEST_WORD, Batch
 from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.inputs.layer import InputLayer
 from depkit.parsers.inputs.piece_inputs import PieceInputs
@@ -36,6 +38,10 @@ class ParserNetwork(nn.Module):
         scorer_dropout: The dropout of the encoder's output vectors.
         reads_graph: Whether the encoder reads a graph. With inputs.draft, it always does.
     """
+
+    # For each argument of `label_graph`, the names of its dimensions whose sizes vary, which come
+    # first; {} if the network has no such function
+    label_axes: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def __init__(
         self,
@@ -100,15 +106,28 @@ class ParserNetwork(nn.Module):
         """
         if self.pieces is not None:
             return self.encoder_dropout(self._encode_pieces(self.pieces, batch))
-        x, lengths = self.projection(self.inputs(batch)), batch["lengths"]
+        heads = batch["draft.head"][:, 1:] if "draft.head" in batch else None  # without w0
+        return self.encode_vectors(self.input_vectors(batch), batch["lengths"], heads)
+
+    def input_vectors(self, batch: Batch) -> Tensor:
+        """Compute the input vectors of the encoder, [batch, length, size], without dropout."""
+        vectors: Tensor = self.projection(self.inputs(batch))
+        return vectors
+
+    def encode_vectors(self, x: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Tensor:
+        """Map input vectors to output vectors of the encoder, [batch, length, size].
+
+        Args:
+            x: The result of `input_vectors`.
+            lengths: [batch], the numbers of positions without padding.
+            heads: [batch, length - 1], the heads of words in the graph that the encoder reads.
+
+        With inputs.stop, the result has one more position.
+        """
         if self.stop is not None:
             x, lengths = append_position(x, lengths, self.stop)
-        graph = []
-        if "draft.head" in batch:
-            heads = batch["draft.head"][:, 1:]  # without w0
-            graph = [heads_of_positions(heads, x.shape[1])]
-        encoded = self.encoder(self.input_dropout(x), lengths, *graph)
-        return self.encoder_dropout(encoded)
+        graph = [] if heads is None else [heads_of_positions(heads, x.shape[1])]
+        return self.encoder_dropout(self.encoder(self.input_dropout(x), lengths, *graph))
 
     def _encode_pieces(self, inputs: PieceInputs, batch: Batch) -> Tensor:
         """Run the transformer on word pieces; return the vectors of words and w0."""
@@ -119,6 +138,30 @@ class ParserNetwork(nn.Module):
             graph = sequences.graph(batch["draft.head"][:, 1:])
         lengths = send(torch.from_numpy(sequences.lengths), vectors.device)
         return sequences.words(self.encoder(self.input_dropout(vectors), lengths, graph))
+
+    def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
+        """Compute what trees and columns are decoded from, [batch, length, ...] each.
+
+        vectors: the result of `word_graph`; lengths: [batch], with w0. `engine.export` exports this
+        function as a graph, and `word_graph` and `label_graph` likewise.
+        """
+        raise NotImplementedError
+
+    def label_graph(self, **arrays: Tensor) -> dict[str, Tensor]:
+        """Compute the scores of labels that the decoder asks for, "labels"."""
+        raise NotImplementedError
+
+    def label_example(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Make arguments of `label_graph` from results of `score_graph`."""
+        raise NotImplementedError
+
+    def word_graph(self, arrays: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Compute "vectors", the input vectors of a batch, from its arrays."""
+        host = {}
+        if "characters" in arrays:
+            host["form_groups"] = [(arrays["characters"].shape[0], LONGEST_WORD)]
+        batch = Batch(np.empty(0), arrays["form"].shape[1], 0, arrays, host)
+        return {"vectors": self.input_vectors(batch)}
 
     def start_epoch(self, data: Dataset) -> None:
         self.inputs.start_epoch(data)

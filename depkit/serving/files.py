@@ -40,7 +40,7 @@ def annotate_files(
     plan = resolve(job)
     if plan.job.format == PARQUET.name:
         import_pyarrow()
-    if job.engine == "ray":
+    if job.distribute == "ray":
         import_ray(job.address)
     bars = bars or ProgressBars(quiet=True)
     if job.has_workers:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from depkit.corpus.io import PathLike
 from depkit.files.storage import file_identity
+from depkit.parsers.engine.names import EngineName, Precision
 from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.settings import ConfigError
 
@@ -40,13 +41,15 @@ class Job:
     shard: str = ""
     workers: int = 1
     skip_done: bool = False
-    engine: Literal["processes", "ray"] = "processes"
+    distribute: Literal["processes", "ray"] = "processes"
+    engine: EngineName = "auto"
+    precision: Precision = "auto"
     address: str = ""
 
     @property
     def has_workers(self) -> bool:
         """Whether other processes do the work."""
-        return self.workers > 1 or self.engine == "ray"
+        return self.workers > 1 or self.distribute == "ray"
 
 
 @dataclass

@@ -96,7 +96,7 @@ def _check_files(job: Job) -> None:
             " give `elmo` once per file"
         )
     if job.has_workers:
-        workers = "`engine` ray" if job.engine == "ray" else "`workers`"
+        workers = "`distribute` ray" if job.distribute == "ray" else "`workers`"
         if job.format == PARQUET.name:
             raise ConfigError(
                 f"{workers} cannot write Parquet; use `shard`, which writes several files"

@@ -13,7 +13,7 @@ from functools import partial
 from multiprocessing.queues import Queue
 
 from depkit.files.children import Bond, run_child
-from depkit.parsers.engine.device import find_devices
+from depkit.parsers.loading import has_gpu
 from depkit.serving.parts import Task
 from depkit.serving.plan import Plan
 from depkit.serving.worker import Annotate, Result, Worker
@@ -32,7 +32,7 @@ def start_processes(plan: Plan) -> Iterator[Annotate]:
     """
     job, context = plan.job, multiprocessing.get_context("spawn")
     devices: Queue[str] = context.Queue()
-    names = [str(device) for device in find_devices(job.device)]
+    names = _find_devices(job.device)
     for number in range(job.workers):
         devices.put(names[number % len(names)])
     job = replace(job, threads=job.threads or max(1, (os.cpu_count() or 1) // job.workers))
@@ -50,6 +50,15 @@ def start_processes(plan: Plan) -> Iterator[Annotate]:
         executor.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             process.terminate()
+
+
+def _find_devices(name: str) -> list[str]:
+    """Return the devices that a name stands for; torch is imported only to look for GPUs."""
+    if name == "cpu" or (name == "auto" and not has_gpu()):
+        return ["cpu"]
+    from depkit.parsers.engine.device import find_devices
+
+    return [str(device) for device in find_devices(name)]
 
 
 def _annotate_tasks(

@@ -47,7 +47,7 @@ def import_ray(address: str) -> Any:
     try:
         import ray
     except ModuleNotFoundError:
-        raise ValueError("`engine` ray needs Ray: pip install 'depkit[ray]'") from None
+        raise ValueError("`distribute` ray needs Ray: pip install 'depkit[ray]'") from None
     return ray
 
 
@@ -67,7 +67,7 @@ def start_actors(plan: Plan, note: Callable[[str], None]) -> Iterator[Annotate]:
     """
     job = plan.job
     if "," in job.device or job.device.startswith("cuda:"):
-        raise ConfigError("`engine` ray chooses the GPU of each worker; give `device` cuda")
+        raise ConfigError("`distribute` ray chooses the GPU of each worker; give `device` cuda")
     ray = import_ray(job.address)
     threads = job.threads or 1
     if not job.address:

@@ -186,15 +186,25 @@ def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
 
 def _load_parser(job: Job) -> Parser:
     """Load the models of a job; raise ConfigError for options that their family does not have."""
+    # Several models are averaged, and folds of an ensemble are parsed, with torch only.
+    engine = "torch" if len(job.models) > 1 and job.engine == "auto" else job.engine
     models = [
-        load(model, job.device, threads=job.threads, settings=job.settings) for model in job.models
+        load(
+            model,
+            job.device,
+            job.precision,
+            threads=job.threads,
+            settings=job.settings,
+            engine=engine,
+        )
+        for model in job.models
     ]
     parser = combine(models, job.mean)
     if job.out_of_fold and (len(models) > 1 or not parser.members):
         raise ConfigError("`out_of_fold` needs an ensemble, trained by depkit ensemble")
     default_tokenizer = get_family(parser.config).default_tokenizer
     if name := job.tokenizer or ("" if parser.tokenizer else default_tokenizer):
-        parser = replace(parser, tokenizer=load_tokenizer(name, parser.device))
+        parser = replace(parser, tokenizer=load_tokenizer(name, parser.torch_device))
     parser.check_options(job.options)
     return parser
 

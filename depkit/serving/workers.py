@@ -17,7 +17,7 @@ from depkit.serving.ray_actors import start_actors
 
 
 def annotate_with_workers(plan: Plan, note: Callable[[str], None], bars: ProgressBars) -> Totals:
-    """Do what `files.annotate_files` does, with the workers of the job's engine.
+    """Do what `files.annotate_files` does, with the workers that the job asks for.
 
     The output is the same as that of one process.
     """
@@ -26,7 +26,7 @@ def annotate_with_workers(plan: Plan, note: Callable[[str], None], bars: Progres
     notes: dict[str, None] = {}
     with (
         safe_search_path(),
-        start_actors(plan, note) if job.engine == "ray" else start_processes(plan) as annotate,
+        start_actors(plan, note) if job.distribute == "ray" else start_processes(plan) as annotate,
         bars.bar("parsing" if job.action == "parse" else "tagging") as show,
     ):
         began = time.monotonic()  # a worker has loaded its models

@@ -25,9 +25,9 @@ from depkit.files.lock import LOCK, lock_directory
 from depkit.parsers.base import Parser
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.engine.device import find_device
+from depkit.parsers.export import export_model, wants_export
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import check_inputs
-from depkit.parsers.loading import load
 from depkit.parsers.model_directory import (
     CARD,
     CONFIG,
@@ -37,11 +37,13 @@ from depkit.parsers.model_directory import (
     VOCABULARY,
     WEIGHTS,
     bundled_models,
+    find_graphs,
     find_model,
     write_calibration,
 )
 from depkit.parsers.settings import ConfigError, to_toml
 from depkit.parsers.text.tokenizer_file import read_tokenizer_notes, write_tokenizer
+from depkit.parsers.torch_loading import load_on_torch
 from depkit.training import loop, tokenizer
 from depkit.training.card import write_card
 from depkit.training.checkpoint import State
@@ -122,6 +124,8 @@ def run_job(job: TrainingJob) -> Path:
             train_model(plan)
         else:
             _train_seeds(plan, job.seeds, quiet)
+        if is_first():
+            export_trained(directory, recipe.parser, plan.train, progress.say)
         report_model(directory, recipe.parser, progress.say)
         return directory
 
@@ -185,7 +189,7 @@ def load_initial_model(model: PathLike) -> Parser:
     """Load a model to start from. Raises ValueError for an ensemble."""
     if (find_model(model) / ENSEMBLE).is_file():
         raise ValueError(f"{model} is an ensemble; name one of its members")
-    return load(model, "cpu", "float32")
+    return load_on_torch(model, "cpu", "float32")
 
 
 def prepare(
@@ -299,6 +303,19 @@ def train_model(plan: Plan) -> State:
     return state
 
 
+def export_trained(
+    directory: Path, config: ParserConfig, train: Sequence[Sentence], say: Say
+) -> None:
+    """Export the graphs of a trained model, if its kind can be exported and has no graphs yet."""
+    if not wants_export(config) or find_graphs(directory):
+        return
+    try:
+        export_model(directory, train)
+    except Exception as error:  # The exporter has errors of many kinds; the training must not fail.
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        say(f"depkit: note: the model is run with torch, because it was not exported: {reason}")
+
+
 def report_model(directory: PathLike, config: ParserConfig, say: Say) -> None:
     """Report where a finished model is, and the command that uses it."""
     command, name = get_family(config).command, shlex.quote(str(directory))
@@ -313,7 +330,7 @@ def calibrate(plan: Plan) -> str:
 
     Returns a sentence on the effect; "" for a family without probabilities.
     """
-    parser = load(plan.directory, str(plan.device), threads=torch.get_num_threads())
+    parser = load_on_torch(plan.directory, str(plan.device), threads=torch.get_num_threads())
     vectors = loop.dev_vectors(plan.dev, plan.sources.dev)
     calibration, effect = get_family(parser.config).calibrate(parser, plan.dev, vectors)
     if calibration:

@@ -21,7 +21,12 @@ from depkit.parsers.inputs.parts import reads_dictionary
 from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.transformer import with_random_layers
 from depkit.parsers.inputs.vocabulary import Vocabulary, extend_vocabulary
-from depkit.parsers.model_directory import CARD, write_config, write_description
+from depkit.parsers.model_directory import (
+    CARD,
+    remove_graphs,
+    write_config,
+    write_description,
+)
 from depkit.parsers.network import ParserNetwork
 from depkit.training.budget import fit_to_time
 from depkit.training.checkpoint import (
@@ -82,7 +87,9 @@ def start(plan: Plan) -> Run | State:
     if plan.recipe.training.updates and math.isfinite(plan.max_time) and not saved_state:
         _fit_batches_to_time(run)
     plan, progress = run.plan, run.plan.reporter
-    on_first((plan.directory / CARD).unlink, True)  # it describes the run before it was resumed
+    # Both describe the run before it was resumed.
+    on_first((plan.directory / CARD).unlink, True)
+    on_first(remove_graphs, plan.directory)
     tables = plan.recipe.tables()
     if saved_state:
         load_state(plan.directory, run.network, run.optimizer)

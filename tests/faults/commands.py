@@ -53,7 +53,7 @@ COMMANDS = {
     ),
     "parse-workers": (f"parse INPUTS/text.txt --workers 2 -o parsed.conllu {_PARSE}", ""),
     "parse-ray": (
-        f"parse INPUTS/text.txt --engine ray --workers 2 -o parsed.conllu {_PARSE}", ""
+        f"parse INPUTS/text.txt --distribute ray --workers 2 -o parsed.conllu {_PARSE}", ""
     ),
     "parse-frozen": (
         "parse INPUTS/parsed.conllu -o parsed.conllu --model INPUTS/frozen --device cpu"

@@ -22,7 +22,7 @@ from depkit.parsers.families import FAMILIES, make_parser_config
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder, Scorer
 from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.transformer import load_transformer, save_description
-from depkit.parsers.loading import load, load_model_transformer
+from depkit.parsers.loading import load
 from depkit.parsers.model_directory import (
     CONFIG,
     ENSEMBLE,
@@ -39,6 +39,7 @@ from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer
 from depkit.parsers.text.tokenizer_file import write_tokenizer
+from depkit.parsers.torch_loading import load_model_transformer
 from tests.parsers.depth_family import DepthFamily
 from tests.parsers.inputs.small_transformers import save_bert
 from tests.parsers.small_parsers import build_parser, make_parser, save_parser, texts

@@ -165,11 +165,11 @@ def test_a_signal_is_no_success(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--engine", "ray"], 1, "--engine ray needs Ray: pip install 'depkit[ray]'"),
-        (["--address", "auto"], 2, "--address: it needs --engine ray as well"),
-        (["--engine", "ray", "--address", "127.0.0.1:1"], 1, "127.0.0.1:1: Connection refused"),
-        (["--engine", "ray", "--device", "cuda:1"], 2, "give --device cuda"),
-        (["--engine", "ray", "-o", "out.parquet"], 2, "--engine ray cannot write Parquet"),
+        (["--distribute", "ray"], 1, "--distribute ray needs Ray: pip install 'depkit[ray]'"),
+        (["--address", "auto"], 2, "--address: it needs --distribute ray as well"),
+        (["--distribute", "ray", "--address", "127.0.0.1:1"], 1, "127.0.0.1:1: Connection refused"),
+        (["--distribute", "ray", "--device", "cuda:1"], 2, "give --device cuda"),
+        (["--distribute", "ray", "-o", "out.parquet"], 2, "--distribute ray cannot write Parquet"),
     ],
 )
 def test_mistakes_are_one_line(arguments, status, message, monkeypatch, capfd):
@@ -237,7 +237,7 @@ def options(tiny, tmp_path):
 
 
 def parse_on(cluster, *arguments):
-    engine = ["--engine", "ray", "--address", cluster.address, "--workers", "2"]
+    engine = ["--distribute", "ray", "--address", cluster.address, "--workers", "2"]
     return run(["parse", *map(str, arguments), *engine])
 
 
@@ -298,7 +298,7 @@ def test_a_cluster_of_this_machine_is_started_and_prints_nothing(options, tmp_pa
     (tmp_path / "in.txt").write_text("Dogs bark.\n")
     command = [sys.executable, "-m", "depkit", "parse", "in.txt", *options[:-1]]
     one = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    two = subprocess.run([*command, "--engine", "ray"], cwd=tmp_path, capture_output=True)
+    two = subprocess.run([*command, "--distribute", "ray"], cwd=tmp_path, capture_output=True)
     skip_if_too_slow(two.stderr.decode())
     notes = two.stderr.decode().splitlines()
     # On a busy machine, the worker may start after PATIENCE.

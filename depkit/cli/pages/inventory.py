@@ -2,7 +2,7 @@
 
 import typing
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import typer
 from typer.core import TyperArgument, TyperOption
@@ -11,6 +11,7 @@ from depkit.cli import main
 from depkit.cli.evaluate import NAMES
 from depkit.cli.usage import number_limits
 from depkit.parsers.config import ParserConfig
+from depkit.parsers.engine.names import EngineName
 from depkit.parsers.settings import setting_names
 from depkit.score.analysis import METRICS, PRESETS
 from depkit.score.evalb_parameters import BUILT_IN
@@ -68,6 +69,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     **dict.fromkeys(("MODEL", "TEACHER"), "model"),
     **dict.fromkeys(("ADDRESS", "BINS", "ENCODING", "I/N", "ID", "NAME", "TIME"), "free"),
     "DEVICE": ("auto", "cpu", "cuda", "mps"),
+    "ENGINE": get_args(EngineName),
     "GROUPING": tuple(GROUPINGS),
     "KEY=VALUE": tuple(f"{name}=" for name in recipe_settings()),
     "parse KEY=VALUE": tuple(f"{name}=" for name in setting_names(ParserConfig, at_test_time=True)),

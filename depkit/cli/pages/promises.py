@@ -35,8 +35,9 @@ SECURITY = (
     " transformer that is not a directory, its files are downloaded from the Hugging Face hub,"
     " unless they have been downloaded before or are part of the model. HF_HUB_OFFLINE=1 in the"
     " environment forbids this.",
-    "With --engine ray, text and trees are sent between the machines of the Ray cluster. A cluster"
-    " that depkit starts accepts only programs that know its authentication token, a random number."
+    "With --distribute ray, text and trees are sent between the machines of the Ray cluster. A"
+    " cluster that depkit starts accepts only programs that know its authentication token, a random"
+    " number."
     " On a cluster of your own, anyone who can connect to it can run programs, unless it also has"
     " an authentication token (RAY_AUTH_MODE).",
     "Messages, and tables and drawings at a terminal, show control characters in an escaped form,"

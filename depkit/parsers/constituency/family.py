@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from depkit.parsers.base import Parser
     from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.constituency.examples import TreeExamples
+    from depkit.parsers.engine.onnx_engine import ArrayNetwork
     from depkit.parsers.inputs.vocabulary import Vocabulary
     from depkit.parsers.network import ParserNetwork
 
@@ -83,6 +84,12 @@ class Constituency(Family):
         from depkit.parsers.constituency.network import ConstituencyNetwork
 
         return ConstituencyNetwork
+
+    @property
+    def array_network(self) -> "type[ArrayNetwork]":
+        from depkit.parsers.constituency.arrays import ConstituencyArrays
+
+        return ConstituencyArrays
 
     @property
     def parser(self) -> "type[Parser]":

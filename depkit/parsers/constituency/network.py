@@ -1,8 +1,9 @@
 """The network of the constituency parser: Kitaev and Klein (2018); tags: Kitaev et al. (2019)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -128,6 +129,32 @@ class ConstituencyNetwork(ParserNetwork):
 
     def tag_scores(self, batch: Batch) -> ColumnScores:
         return self.columns.scores(self.encode(batch))
+
+    def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
+        """Compute the projected fenceposts, and the logits of columns, [batch, length, ...]."""
+        encoded = self.encode_vectors(vectors, lengths)
+        logits = self.columns.scores(encoded[:, :-1])
+        return {"fenceposts": self.fenceposts(encoded)} | {
+            f"logits.{name}": scores for name, scores in logits.items()
+        }
+
+    label_axes: ClassVar = {
+        "fenceposts": ("batch", "length"), "row": ("spans",), "start": ("spans",), "end": ("spans",)
+    }  # fmt: skip
+
+    def label_graph(self, **arrays: Tensor) -> dict[str, Tensor]:
+        """Score the labels of spans; the arguments are those of `SpanScorer.forward`."""
+        return {"labels": self.spans(*(arrays[name] for name in self.label_axes))}
+
+    def label_example(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return all spans of some sentences that have the same length."""
+        fenceposts = scores["fenceposts"]
+        start, end = torch.triu_indices(fenceposts.shape[1], fenceposts.shape[1], 1)
+        row = torch.arange(len(fenceposts)).repeat_interleave(len(start))
+        repeated = (x.repeat(len(fenceposts)) for x in (start, end))
+        return {"fenceposts": fenceposts} | dict(
+            zip(("row", "start", "end"), (row, *repeated), strict=True)
+        )
 
 
 class ConstituencyMean(MeanNetwork):

@@ -1,12 +1,11 @@
 """The contract of an engine, which runs a network on batches of arrays."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from depkit.parsers.inputs.dataset import Dataset
+    from depkit.parsers.chunks import Prepare
 
 
 class Engine(ABC):
@@ -24,6 +23,16 @@ class Engine(ABC):
         """The kind of device: "cpu", "cuda" or "mps"."""
 
     @property
+    @abstractmethod
+    def device_name(self) -> str:
+        """The name of the device, for people."""
+
+    @property
+    def pads_batches(self) -> bool:
+        """Whether a batch can have sentences of different lengths."""
+        return True
+
+    @property
     def one_batch_at_a_time(self) -> bool:
         """Whether the network cannot compute several batches at the same time."""
         return False
@@ -37,11 +46,15 @@ class Engine(ABC):
         """Within the block, the network can be run for prediction."""
 
     @abstractmethod
-    def start(self) -> "Callable[[Dataset], Any] | None":
+    def start(self, encode: "Prepare") -> "Prepare":
         """Prepare the network for prediction with its present weights.
 
-        Returns a function that computes the vectors of the distinct forms of a dataset, which stay
-        on the device; None if the network reads no forms.
+        Args:
+            encode: A function that encodes sentences, and their contextual vectors, as a Dataset.
+
+        Returns:
+            A function with the same arguments, in whose batches the vectors that depend on the form
+            of a word alone are computed once for each form.
         """
 
     @abstractmethod

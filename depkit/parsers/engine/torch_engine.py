@@ -1,10 +1,11 @@
 """The engine that runs a network with torch, on a CPU or a GPU."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from depkit.parsers.engine.device import is_out_of_memory
@@ -14,7 +15,8 @@ from depkit.parsers.engine.precision import autocast
 from depkit.parsers.engine.transfer import send_batch
 
 if TYPE_CHECKING:
-    from depkit.parsers.inputs.dataset import Dataset
+    from depkit.corpus.sentence import Sentence
+    from depkit.parsers.chunks import Prepare
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class TorchEngine(Engine):
         return self.device.type
 
     @property
+    def device_name(self) -> str:
+        return str(self.device)
+
+    @property
     def one_batch_at_a_time(self) -> bool:
         # A transformer uses all threads, and some versions of transformers are not thread-safe.
         return self.network.transformer is not None
@@ -45,17 +51,19 @@ class TorchEngine(Engine):
         with torch.inference_mode(), autocast(self.device, self.precision):
             yield
 
-    def start(self) -> "Callable[[Dataset], Any] | None":
+    def start(self, encode: "Prepare") -> "Prepare":
         self.network.eval()
         if not self.network.inputs.reads_forms:
-            return None
+            return encode
         forms = FormCache(self.network.inputs)
 
-        def vectors(data: "Dataset") -> torch.Tensor:
+        def prepare(sentences: "Sequence[Sentence]", context: Sequence[np.ndarray]) -> Any:
+            data: Any = encode(sentences, context)
             with self.context():
-                return forms.vectors(data, self.device)
+                vectors = forms.vectors(data, self.device)
+            return replace(data, form_arrays={}, shared={"form_vectors": vectors})
 
-        return vectors
+        return prepare
 
     def send(self, batch: Any) -> Any:
         return send_batch(batch, self.device)

@@ -14,6 +14,7 @@ from depkit.parsers.graph.findings import tree_findings
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
     from depkit.parsers.columns.network import MeanNetwork
+    from depkit.parsers.engine.onnx_engine import ArrayNetwork
     from depkit.parsers.inputs.vocabulary import Vocabulary
     from depkit.parsers.network import ParserNetwork
 
@@ -52,6 +53,12 @@ class Biaffine(DependencyFamily):
         from depkit.parsers.graph.network import BiaffineNetwork
 
         return BiaffineNetwork
+
+    @property
+    def array_network(self) -> "type[ArrayNetwork]":
+        from depkit.parsers.graph.arrays import BiaffineArrays
+
+        return BiaffineArrays
 
     @property
     def parser(self) -> "type[Parser]":

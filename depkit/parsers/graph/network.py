@@ -1,7 +1,8 @@
 """The network of the biaffine parser (Dozat and Manning 2017; Li et al. 2019)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -79,6 +80,7 @@ class Scores:
         heads: np.ndarray,
         root_label: int | None,
         unknown: np.ndarray | None,
+        *,
         probabilities: str,
         temperatures: Calibration,
     ) -> dict[str, np.ndarray]:
@@ -180,11 +182,11 @@ class BiaffineNetwork(ParserNetwork):
         tags = self.tag_dropout(self.tag_vectors(logits)).to(encoded.dtype)
         return torch.cat((encoded, tags), dim=-1)
 
-    def arc_scores(self, words: Tensor, batch: Batch) -> Tensor:
+    def arc_scores(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Score arcs, [batch, dependent, head] float32, -inf on the diagonal and at padding."""
         scores = self.arc(self.arc_dependent(words), self.arc_head(words)).float()
         position = torch.arange(scores.shape[1], device=scores.device)
-        is_padding = (position >= batch["lengths"][:, None])[:, None, :]
+        is_padding = (position >= lengths[:, None])[:, None, :]
         impossible = is_padding | (position[:, None] == position)
         return scores.masked_fill(impossible, float("-inf"))
 
@@ -206,7 +208,8 @@ class BiaffineNetwork(ParserNetwork):
         gold = batch["target.head"]
         head = gold.masked_fill(gold == position, IGNORED)
         soft = soft_column(batch, "deprel")
-        loss = cross_entropy(self.arc_scores(words, batch), head, soft_column(batch, "head"))
+        arc = self.arc_scores(words, batch["lengths"])
+        loss = cross_entropy(arc, head, soft_column(batch, "head"))
         dependent_vectors, head_vectors = self.label_dependent(words), self.label_head(words)
         label_head = head.clamp(min=0)
         ignored = head == IGNORED
@@ -233,7 +236,28 @@ class BiaffineNetwork(ParserNetwork):
         def score_labels(heads: Tensor) -> Tensor:
             return self.label(dependent_vectors, _gather_vectors(head_vectors, heads)).float()
 
-        return Scores(self.arc_scores(words, batch), score_labels, logits)
+        return Scores(self.arc_scores(words, batch["lengths"]), score_labels, logits)
+
+    def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
+        """Compute arc scores, what label scores are computed from, and logits of columns."""
+        encoded = self.encode_vectors(vectors, lengths)[:, : vectors.shape[1]]
+        logits = self.columns.scores(encoded)
+        words = self.word_vectors(encoded, logits)
+        return {
+            "arc": self.arc_scores(words, lengths),
+            "dependents": self.label_dependent(words),
+            "heads": self.label_head(words),
+        } | {f"logits.{name}": scores for name, scores in logits.items()}
+
+    label_axes: ClassVar = {"dependents": ("arcs",), "heads": ("arcs",)}
+
+    def label_graph(self, **arrays: Tensor) -> dict[str, Tensor]:
+        """Score the labels of arcs, [arcs, label], from vectors of both words, [arcs, size]."""
+        return {"labels": self.label(arrays["dependents"][None], arrays["heads"][None])[0]}
+
+    def label_example(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        heads = _gather_vectors(scores["heads"], scores["arc"].argmax(-1))
+        return {"dependents": scores["dependents"].flatten(0, 1), "heads": heads.flatten(0, 1)}
 
 
 class BiaffineMean(MeanNetwork):

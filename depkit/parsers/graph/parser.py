@@ -66,8 +66,8 @@ class GraphParser(Parser):
         heads = self.decode(scores, num_words, **options)
         temperatures = self.config.calibration
         arrays = scores.annotate(
-            heads, self.root_label, self.tagging.unknown_words(sentences), probabilities,
-            temperatures,
+            heads, self.root_label, self.tagging.unknown_words(sentences),
+            probabilities=probabilities, temperatures=temperatures,
         )  # fmt: skip
         if probabilities == "marginal":
             single_root = self._choose_decoding(**options).single_root

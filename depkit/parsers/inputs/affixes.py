@@ -16,6 +16,7 @@ class Affixes(Part):
     name = "affixes"
     group = "characters"
     reads_forms = True
+    depends_on_form = True
 
     @property
     def size(self) -> int:

@@ -135,6 +135,24 @@ def length_batches(
     return batches
 
 
+def exact_batches(sizes: np.ndarray, tokens: int) -> list[np.ndarray]:
+    """Group sentences of equal length into batches; return the sentence indices of each.
+
+    Without padding, the scores of a sentence do not depend on the other sentences of its batch.
+
+    Args:
+        sizes: The lengths of the sentences, [sentences].
+        tokens: The maximum number of tokens in a batch. A longer sentence is a batch by itself.
+    """
+    order = np.argsort(sizes, kind="stable")
+    starts = np.flatnonzero(np.diff(sizes[order], prepend=-1))
+    batches = []
+    for group in np.split(order, starts[1:]):
+        size = max(1, tokens // int(sizes[group[0]]))
+        batches += [group[start : start + size] for start in range(0, len(group), size)]
+    return batches
+
+
 def _fill_by_repeating(sentences: np.ndarray, size: int, only_batch: bool = False) -> np.ndarray:
     """Repeat sentences to fill a batch of `size`, `size` / 2 or `size` / 4 sentences.
 

@@ -23,6 +23,7 @@ class Characters(Part):
     table = "characters"
     first_symbols = SPECIAL
     reads_forms = True
+    depends_on_form = True
 
     @property
     def size(self) -> int:

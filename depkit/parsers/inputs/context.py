@@ -20,6 +20,7 @@ class ContextPart(Part):
     name = "context"
     group = "context"
     weight = 2.0
+    is_exported = False
 
     @property
     def is_used(self) -> bool:

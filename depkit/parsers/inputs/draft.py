@@ -17,6 +17,7 @@ class Draft(Part):
     name = "draft"
     group = "draft"
     is_combined = False
+    is_exported = False
 
     @property
     def size(self) -> int:

@@ -72,7 +72,11 @@ class Part:
 
     name: ClassVar[str]  # of its module in the input layer
     group: ClassVar[str]
-    reads_forms: ClassVar[bool] = False  # whether its vectors depend on the form of a word alone
+    # whether its vectors are computed once for each form, from the form's characters
+    reads_forms: ClassVar[bool] = False
+    # whether its vectors depend on the form of a word alone, except in training
+    depends_on_form: ClassVar[bool] = False
+    is_exported: ClassVar[bool] = True  # whether a model that reads it can be exported
     is_combined: ClassVar[bool] = True  # if not, it is neither dropped nor summed with others
     weight: ClassVar[float] = 1.0  # in the rescaling when parts are dropped
     table: ClassVar[str] = ""  # the name of its table in the vocabulary

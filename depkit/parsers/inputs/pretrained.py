@@ -17,6 +17,7 @@ class PretrainedVectors(Part):
     group = "word"
     table = "vectors"  # the words with a vector
     first_symbols = SPECIAL
+    depends_on_form = True
 
     @property
     def is_used(self) -> bool:

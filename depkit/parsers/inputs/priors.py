@@ -259,6 +259,7 @@ class Prior(Part):
     name = "prior"
     group = "prior"
     reads_dictionary = True
+    depends_on_form = True
 
     @property
     def size(self) -> int:

@@ -19,6 +19,7 @@ class Words(Part):
     table = "words"
     first_symbols = SPECIAL
     weight = 2.0  # the word counts twice in Li et al. (2019)
+    depends_on_form = True
 
     @property
     def size(self) -> int:

@@ -11,6 +11,7 @@ from depkit.parsers.tagger.config import TaggerConfig
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
     from depkit.parsers.columns.network import MeanNetwork
+    from depkit.parsers.engine.onnx_engine import ArrayNetwork
     from depkit.parsers.network import ParserNetwork
 
 
@@ -44,6 +45,12 @@ class Tagger(Family):
         from depkit.parsers.tagger.network import TaggerNetwork
 
         return TaggerNetwork
+
+    @property
+    def array_network(self) -> "type[ArrayNetwork]":
+        from depkit.parsers.engine.onnx_engine import ArrayNetwork
+
+        return ArrayNetwork
 
     @property
     def parser(self) -> "type[Parser]":

@@ -27,3 +27,9 @@ class TaggerNetwork(ParserNetwork):
 
     def tag_scores(self, batch: Batch) -> ColumnScores:
         return self.columns.scores(self.encode(batch))
+
+    def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
+        """Compute the logits of columns, [batch, length, value]."""
+        encoded = self.encode_vectors(vectors, lengths)[:, : vectors.shape[1]]
+        logits = self.columns.scores(encoded)
+        return {f"logits.{name}": scores for name, scores in logits.items()}

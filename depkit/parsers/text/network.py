@@ -38,7 +38,12 @@ class TokenizerNetwork(nn.Module):
 
     def best_labels(self, characters: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Return both labels of each character, [2, batch, length] int8, on the host."""
+        self.eval()
         device = self.embedding.weight.device
         arrays = (send(torch.from_numpy(array), device) for array in (characters, sizes))
-        best = torch.stack([logits.argmax(-1) for logits in self(*arrays)])
-        return best.to(torch.int8).cpu().numpy()
+        return self.label_graph(*arrays).cpu().numpy()
+
+    def label_graph(self, characters: Tensor, sizes: Tensor) -> Tensor:
+        """Compute both labels of each character, [2, batch, length] int8."""
+        best = torch.stack([logits.argmax(-1) for logits in self(characters, sizes)])
+        return best.to(torch.int8)

@@ -72,7 +72,7 @@ class Tokenizer:
         A sequence of white space is one character. No token ends inside an emoji, or inside a token
         of `patterns`.
         """
-        network = self.network.eval()
+        network = self.network
         text = "".join(texts)
         indices, offsets = encode_text(text, self.characters)
         stops = np.searchsorted(offsets, _text_ends(texts)).tolist()

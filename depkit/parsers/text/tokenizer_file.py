@@ -1,27 +1,32 @@
 """The file of a tokenizer: its weights, and its tables as JSON besides them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 
 from depkit.corpus.io import PathLike
 from depkit.corpus.patterns import PATTERNS
-from depkit.parsers.engine.torch_engine import TorchEngine
-from depkit.parsers.engine.weights import make_network, read_shapes, save_network
+from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.tables import Table, check_symbols
 from depkit.parsers.model_directory import (
     FORMAT_VERSION,
     TOKENIZER,
+    TOKENIZER_GRAPH,
     ModelError,
     find_model,
     parse_json,
 )
 from depkit.parsers.text.multiword import MAX_CHARACTERS, MAX_WORDS, MultiwordTable, is_short
-from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+# From the file of a tokenizer, the number of characters, and the description, to its engine
+MakeEngine = Callable[[Path, int, dict[str, Any]], Engine]
 
 
 def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
@@ -29,7 +34,11 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
 
     notes: any data that JSON can represent, such as dev scores; see `read_tokenizer_notes`.
     """
-    network = tokenizer.network
+    import torch
+
+    from depkit.parsers.engine.weights import save_network
+
+    network: Any = tokenizer.network
     description = {
         "format_version": FORMAT_VERSION,
         "characters": tokenizer.characters.symbols,
@@ -49,9 +58,41 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
 
 
 def read_tokenizer(
-    directory: Path, device: torch.device, precision: torch.dtype = torch.float32
+    directory: Path, device: "torch.device", precision: "torch.dtype | None" = None
 ) -> Tokenizer | None:
-    """Read the tokenizer of a model; None if it has none. Raises ModelError if it is damaged."""
+    """Read the tokenizer of a model, which is run with torch; None if it has none.
+
+    precision: by default float32. Raises ModelError if the tokenizer is damaged.
+    """
+    import torch
+
+    from depkit.parsers.engine.torch_engine import TorchEngine
+    from depkit.parsers.engine.weights import make_network, read_shapes
+    from depkit.parsers.text.network import TokenizerNetwork
+
+    def make_engine(path: Path, characters: int, description: dict[str, Any]) -> Engine:
+        sizes = characters, description["embedding"], description["size"]
+        network = make_network(path, read_shapes(path), lambda: TokenizerNetwork(*sizes))
+        return TorchEngine(network.to(device).eval(), device, precision or torch.float32)
+
+    return _read_tokenizer(directory, make_engine)
+
+
+def read_tokenizer_on_onnx(directory: Path) -> Tokenizer | None:
+    """Read the tokenizer of a model, whose exported graph is run; None if it has none.
+
+    Raises ModelError if the tokenizer is damaged.
+    """
+    from depkit.parsers.engine.onnx_engine import Graphs, OnnxEngine
+    from depkit.parsers.text.arrays import TokenizerArrays
+
+    def make_engine(path: Path, characters: int, description: dict[str, Any]) -> Engine:
+        return OnnxEngine(TokenizerArrays(Graphs({"tokenizer": directory / TOKENIZER_GRAPH})))
+
+    return _read_tokenizer(directory, make_engine)
+
+
+def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | None:
     path = directory / TOKENIZER
     if not path.is_file():
         return None
@@ -64,8 +105,7 @@ def read_tokenizer(
             )
         characters = Table(description["characters"])
         check_symbols(characters.symbols)
-        sizes = len(characters), description["embedding"], description["size"]
-        network = make_network(path, read_shapes(path), lambda: TokenizerNetwork(*sizes))
+        engine = make_engine(path, len(characters), description)
         table = MultiwordTable(
             _read_multiwords(description["whole"]),
             _read_multiwords(description["endings"]),
@@ -86,16 +126,23 @@ def read_tokenizer(
     ) as error:  # fmt: skip
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} is damaged: {reason}") from None
-    engine = TorchEngine(network.to(device).eval(), device, precision)
     return Tokenizer(characters, table, spaces, engine, patterns)
 
 
-def load_tokenizer(model: PathLike, device: torch.device) -> Tokenizer:
+def load_tokenizer(model: PathLike, device: "torch.device | None" = None) -> Tokenizer:
     """Load the tokenizer of a model directory, or of a bundled model by name.
+
+    device: a device of torch; None runs the exported graph if there is one.
 
     Raises ModelError if there is no such model, or if it has no tokenizer or a damaged one.
     """
-    tokenizer = read_tokenizer(find_model(model), device)
+    directory = find_model(model)
+    if device is None and (directory / TOKENIZER_GRAPH).is_file():
+        tokenizer = read_tokenizer_on_onnx(directory)
+    else:
+        import torch
+
+        tokenizer = read_tokenizer(directory, device or torch.device("cpu"))
     if tokenizer is None:
         raise ModelError(
             f"{model} has no tokenizer, because its treebank had no text; name another model"
@@ -138,5 +185,5 @@ def read_tokenizer_notes(directory: Path) -> dict:
 
 
 def _read_tokenizer_description(path: Path) -> dict:
-    with safe_open(path, framework="pt") as file:
+    with safe_open(path, framework="np") as file:
         return dict(parse_json(file.metadata()["tokenizer"]))

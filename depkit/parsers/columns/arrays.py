@@ -1,0 +1,66 @@
+"""The scores of predicted columns as arrays on the host, see `columns.network.ColumnScores`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from depkit.parsers.columns.lemmas import ABSENT, CANDIDATES
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Results that nothing has to be waited for, with the interface of `device.PendingCopies`."""
+
+    arrays: dict[str, np.ndarray]
+
+    def wait(self) -> dict[str, np.ndarray]:
+        return self.arrays
+
+
+class ColumnArrays(dict[str, np.ndarray]):
+    """The logits of each predicted column of a batch, [batch, length, value]."""
+
+    def best(self, unknown: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Find the best values; the argument and the results are those of `ColumnScores.best`."""
+        if "lemma" not in self or unknown is None:
+            return {name: logits.argmax(-1) for name, logits in self.items()}
+        best = {name: logits.argmax(-1) for name, logits in self.items() if name != "lemma"}
+        row, position = unknown
+        for name, logits in self.items():
+            count = min(CANDIDATES[name], logits.shape[-1])
+            indices, scores = best_values(log_softmax(logits[row, position]), count)
+            for key, values in ((f"{name}_score", scores), (f"{name}_best", indices)):
+                best[key] = np.full((*logits.shape[:2], count), ABSENT, dtype=values.dtype)
+                best[key][row, position] = values
+        return best
+
+    def fetch_best(self, unknown: np.ndarray | None) -> Finished:
+        """Return the result of `best`."""
+        return Finished(self.best(unknown))
+
+
+def column_arrays(results: Mapping[str, np.ndarray]) -> ColumnArrays:
+    """Take the logits of columns from the results of a graph, "logits.X" for the column X."""
+    prefix = "logits."
+    return ColumnArrays(
+        {name.removeprefix(prefix): x for name, x in results.items() if name.startswith(prefix)}
+    )
+
+
+def log_softmax(scores: np.ndarray) -> np.ndarray:
+    """Compute the logarithms of softmax(scores) over the last dimension."""
+    shifted: np.ndarray = scores - scores.max(-1, keepdims=True)
+    shifted -= np.log(np.exp(shifted).sum(-1, keepdims=True))
+    return shifted
+
+
+def best_values(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices and scores of the highest scores, the highest first, [rows, count] each.
+
+    scores: [rows, values].
+    """
+    indices = np.argpartition(-scores, count - 1, axis=1)[:, :count]
+    values = np.take_along_axis(scores, indices, 1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(indices, order, 1), np.take_along_axis(values, order, 1)

@@ -1,0 +1,146 @@
+"""Export of networks as ONNX graphs, which `onnx_engine` runs without torch.
+
+A parser has up to three graphs, whose arguments and results are named arrays:
+
+- words: from the arrays of inputs to the input vectors of the encoder
+- scores: from input vectors to what trees and columns are decoded from
+- labels: the scores of labels that the decoder asks for
+
+In the last two, products of matrices are computed in eight bits.
+"""
+
+import logging
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from depkit.parsers.engine.static_quantisation import quantize_products
+from depkit.parsers.inputs.batching import exact_batches
+from depkit.parsers.inputs.dataset import Dataset
+
+BATCH_TOKENS = 1200
+SCORE_AXES = {"vectors": ("batch", "length"), "lengths": ("batch",)}
+Tensors = dict[str, Tensor]
+
+
+class _Function(nn.Module):
+    """A function of named tensors as a module, with the weights of a network."""
+
+    def __init__(self, network: nn.Module, function: Callable[[Tensors], Tensors]) -> None:
+        super().__init__()
+        self.network, self.function = network, function
+        self.eval()
+
+    def forward(self, arrays: Tensors) -> Tensors:
+        return self.function(arrays)
+
+
+def make_graph(
+    network: nn.Module,
+    function: Callable[[Tensors], Tensors],
+    example: Tensors,
+    axes: Mapping[str, Sequence[str]],
+) -> Any:
+    """Export a function as an onnx.ModelProto.
+
+    Args:
+        network: The network whose weights the function uses.
+        function: A function of named tensors with named results.
+        example: Its arguments; the dimensions that vary must have two elements or more.
+        axes: For each argument, the names of its dimensions whose sizes vary, which come first.
+    """
+    module = _Function(network, function)
+    dynamic = {
+        name: dict.fromkeys(range(len(axes[name])), torch.export.Dim.DYNAMIC) for name in example
+    }
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        names = list(module(example))
+        # The exporter logs which packages are not installed, and what it cannot simplify.
+        logging.disable(logging.WARNING)
+        try:
+            program = torch.onnx.export(
+                module, kwargs={"arrays": example}, dynamic_shapes={"arrays": dynamic},
+                input_names=list(example), output_names=names, dynamo=True, verbose=False,
+                custom_translation_table={torch.ops.depkit.lstm.default: _translate_lstm},
+            )  # fmt: skip
+        finally:
+            logging.disable(logging.NOTSET)
+    assert program is not None
+    model = program.model_proto
+    _name_dimensions(model, axes)
+    return model
+
+
+def _translate_lstm(x: Any, weight: Any, recurrent: Any, bias: Any) -> Any:
+    """Translate `nn.lstm.exported_lstm` to operators of ONNX."""
+    from onnxscript import opset18
+
+    op: Any = opset18
+    size = recurrent.shape[2]
+    outputs, _, _ = op.LSTM(
+        op.Transpose(x, perm=[1, 0, 2]), weight, recurrent, bias, hidden_size=size
+    )
+    axis = op.Constant(value_ints=[1])
+    return op.Transpose(op.Squeeze(outputs, axis), perm=[1, 0, 2])
+
+
+def _name_dimensions(model: Any, axes: Mapping[str, Sequence[str]]) -> None:
+    """Name the dimensions of a graph's arguments and results whose sizes vary."""
+    names: dict[str, str] = {}
+    for value in model.graph.input:
+        dimensions = value.type.tensor_type.shape.dim
+        for dimension, name in zip(dimensions, axes[value.name], strict=False):
+            names[dimension.dim_param] = name
+            dimension.dim_param = name
+    for value in model.graph.output:
+        for dimension in value.type.tensor_type.shape.dim:
+            if dimension.dim_param:
+                dimension.dim_param = names.get(dimension.dim_param, dimension.dim_param)
+
+
+def export_network(network: Any, data: Dataset, quantize: bool = True) -> dict[str, Any]:
+    """Export a ParserNetwork as graphs by name, onnx.ModelProtos.
+
+    Args:
+        network: The network, which is converted to float32.
+        data: Sentences, on which the ranges of the values in the network are determined.
+        quantize: Whether products are computed in eight bits.
+    """
+    network = network.float().eval()
+    of_forms = set(data.form_arrays)
+    batches = [data.batch(indices) for indices in exact_batches(data.sizes, BATCH_TOKENS)]
+    batches = [batch for batch in batches if min(batch.shape) > 1] or batches
+    arrays = [
+        {name: torch.from_numpy(array) for name, array in batch.arrays.items() if name != "lengths"}
+        for batch in batches
+    ]
+    word_axes = {
+        name: ("forms",) if name in of_forms else ("batch", "length") for name in arrays[0]
+    }
+    graphs = {"words": make_graph(network, network.word_graph, arrays[0], word_axes)}
+    with torch.no_grad():
+        vectors = [network.word_graph(part)["vectors"] for part in arrays]
+        scored = [
+            {"vectors": part[:, : batch.sizes.max()], "lengths": torch.from_numpy(batch.sizes)}
+            for batch, part in zip(batches, vectors, strict=True)
+        ]
+        results = [network.score_graph(**part) for part in scored]
+        labelled = [network.label_example(part) for part in results] if network.label_axes else []
+    for name, function, examples, axes in (
+        ("scores", network.score_graph, scored, SCORE_AXES),
+        ("labels", network.label_graph, labelled, network.label_axes),
+    ):
+        if examples:
+            graphs[name] = make_graph(network, _of_names(function), examples[0], axes)
+            if quantize:
+                calibration = [{key: x.numpy() for key, x in part.items()} for part in examples]
+                quantize_products(graphs[name], calibration)
+    return graphs
+
+
+def _of_names(function: Callable[..., Tensors]) -> Callable[[Tensors], Tensors]:
+    return lambda arrays: function(**arrays)

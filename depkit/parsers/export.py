@@ -1,0 +1,135 @@
+"""Exporting the graphs of a model, with which it is run without torch."""
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from depkit.corpus.io import PathLike
+from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.files.atomic import atomic
+from depkit.parsers.engine.names import ENGINE_VARIABLE
+from depkit.parsers.families import get_family
+from depkit.parsers.inputs.parts import used_parts
+from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.model_directory import ENSEMBLE, TOKENIZER_GRAPH, WEIGHTS, find_model
+from depkit.parsers.settings import ConfigError
+
+if TYPE_CHECKING:
+    from depkit.parsers.base import Parser
+
+NUM_SENTENCES = 300  # on which the ranges of values are determined
+_MAX_WORDS = 60  # of these sentences
+
+
+def find_export_obstacle(config: Any) -> str:
+    """Say why models with this configuration cannot be exported; "" if they can."""
+    if get_family(config).array_network is None:
+        return f"models of the family {config.family} cannot be exported"
+    if config.encoder.reads_pieces:
+        return "a model whose encoder is a transformer cannot be exported"
+    for part in used_parts(config.inputs):
+        if not part.is_exported:
+            return f"a model that reads {part.describe()} cannot be exported"
+    return ""
+
+
+def wants_export(config: Any) -> bool:
+    """Whether the graphs of a trained model are exported.
+
+    They are not if the environment variable DEPKIT_ENGINE is "torch", because nothing would read
+    them.
+    """
+    return os.environ.get(ENGINE_VARIABLE) != "torch" and not find_export_obstacle(config)
+
+
+def export_model(model: PathLike, sentences: Iterable[Sentence] = ()) -> list[Path]:
+    """Write the graphs of a model into its directory.
+
+    Args:
+        model: The directory of a model.
+        sentences: Sentences like those that the model was trained on; the ranges of values in the
+            network are determined on the first NUM_SENTENCES. By default, they are random words of
+            the model's vocabulary.
+
+    Returns:
+        The files.
+
+    Raises:
+        ConfigError: The model cannot be exported.
+        ModelError: See `loading.load`.
+    """
+    from depkit.parsers.torch_loading import load_on_torch
+
+    directory = find_model(model)
+    if (directory / ENSEMBLE).is_file():
+        raise ConfigError(f"{directory} is an ensemble, which cannot be exported")
+    parser = load_on_torch(directory, "cpu", "float32")
+    if obstacle := find_export_obstacle(parser.config):
+        raise ConfigError(f"{directory}: {obstacle}")
+    graphs = make_graphs(parser, list(islice(sentences, NUM_SENTENCES)), directory / WEIGHTS)
+    paths = []
+    for name, graph in graphs.items():
+        paths.append(directory / name)
+        with atomic(paths[-1]) as temporary:
+            temporary.write_bytes(graph.SerializeToString())
+    return paths
+
+
+def make_graphs(
+    parser: "Parser",
+    sentences: Sequence[Sentence],
+    weights: Path | None = None,
+    quantize: bool = True,
+) -> dict[str, Any]:
+    """Export the graphs of a parser and of its tokenizer, onnx.ModelProtos by file name.
+
+    Args:
+        parser: A parser on the CPU in float32.
+        sentences: As for `export_model`.
+        weights: The model's file of weights, to whose tables of vectors the graph refers; None
+            copies them into the graph.
+        quantize: Whether products are computed in eight bits.
+    """
+    from depkit.parsers.engine.export import export_network, make_graph
+    from depkit.parsers.engine.tables import compress_tables
+    from depkit.parsers.inputs.dataset import encode
+
+    sentences = [s for s in sentences if 0 < len(s) <= _MAX_WORDS]
+    sentences = sentences or random_sentences(parser.vocabulary)
+    data = encode(sentences, parser.vocabulary, parser.config.inputs)
+    graphs = export_network(parser.network, data, quantize)
+    compress_tables(graphs["words"], weights)
+    files = {f"{name}.onnx": graph for name, graph in graphs.items()}
+    if parser.tokenizer:
+        import torch
+
+        network: Any = parser.tokenizer.network
+        example = {
+            "characters": torch.ones(2, 8, dtype=torch.int64), "sizes": torch.tensor([8, 6])
+        }  # fmt: skip
+        files[TOKENIZER_GRAPH] = make_graph(
+            network, lambda arrays: {"labels": network.label_graph(**arrays)}, example,
+            {"characters": ("batch", "length"), "sizes": ("batch",)},
+        )  # fmt: skip
+    return files
+
+
+def random_sentences(vocabulary: Vocabulary) -> list[Sentence]:
+    """Make sentences of words that are drawn from a vocabulary, frequent ones more often."""
+    random = Random(1)
+    forms, counts = [], []
+    if vocabulary.lemmas:
+        for form, readings in vocabulary.lemmas.forms.items():
+            forms.append(form)
+            counts.append(sum(readings[2::3]))
+    else:
+        forms = [word for word in vocabulary.words.symbols if not word.startswith("<")]
+        counts = [1] * len(forms)
+    forms, counts = forms or ["a"], counts or [1]
+    return [
+        new_sentence(random.choices(forms, counts, k=random.randint(3, 40)))
+        for _ in range(NUM_SENTENCES)
+    ]

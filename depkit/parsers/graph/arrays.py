@@ -1,0 +1,92 @@
+"""The scores of a biaffine parser as arrays on the host, see `graph.network.Scores`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from depkit.parsers.columns.arrays import ColumnArrays, column_arrays, log_softmax
+from depkit.parsers.engine.onnx_engine import ArrayNetwork
+from depkit.parsers.graph.config import Calibration
+from depkit.trees.best_heads import best_heads
+
+
+@dataclass(frozen=True)
+class ArrayScores:
+    """The scores of a batch; the methods are those of `graph.network.Scores`."""
+
+    arc: np.ndarray  # [batch, dependent, head], -inf where no arc is possible
+    score_labels: Callable[[np.ndarray], np.ndarray]  # heads -> [batch, length, label]
+    columns: ColumnArrays  # the other predicted columns
+
+    def best_heads(
+        self, num_words: np.ndarray, algorithm: str, single_root: bool
+    ) -> dict[str, np.ndarray]:
+        """Find the best head of each word, and which sentences need not be decoded."""
+        heads, are_decoded = best_heads(self.arc, num_words + 1, algorithm, single_root)
+        return {
+            "heads": heads,
+            "are_decoded": are_decoded,
+            "log_probabilities": self.arc if are_decoded.all() else log_softmax(self.arc),
+        }
+
+    def label_scores(self, heads: np.ndarray, root_label: int | None) -> np.ndarray:
+        """Score the labels of arcs, [batch, length, label]; -inf at impossible ones."""
+        scores = self.score_labels(heads)
+        if root_label is None:
+            return scores
+        is_root_label = np.arange(scores.shape[-1]) == root_label
+        return np.where((heads == 0)[..., None] != is_root_label, np.float32("-inf"), scores)
+
+    def annotate(
+        self,
+        heads: np.ndarray,
+        root_label: int | None,
+        unknown: np.ndarray | None,
+        *,
+        probabilities: str,
+        temperatures: Calibration,
+    ) -> dict[str, np.ndarray]:
+        """Label the arcs of decoded trees, and find the best values of all columns."""
+        heads = heads.clip(min=0)
+        label_scores = self.label_scores(heads, root_label)
+        labels = label_scores.argmax(-1)
+        results = self.columns.best(unknown) | {"deprel": labels}
+        if probabilities:
+            results["label_probability"] = _probabilities(label_scores, labels, temperatures.label)
+        if probabilities == "local":
+            results["arc_probability"] = _probabilities(self.arc, heads, temperatures.arc)
+        if probabilities == "marginal":
+            results["arc"] = self.arc
+        return results
+
+
+def _probabilities(scores: np.ndarray, indices: np.ndarray, temperature: float) -> np.ndarray:
+    """Compute the probabilities of chosen heads or labels, softmax(scores / temperature)."""
+    with np.errstate(invalid="ignore"):  # A word alone in its sentence has only one head.
+        logarithms = log_softmax(scores / np.float32(temperature))
+    result: np.ndarray = np.exp(np.take_along_axis(logarithms, indices[..., None], -1)[..., 0])
+    return result
+
+
+class BiaffineArrays(ArrayNetwork):
+    """The graphs of a biaffine parser."""
+
+    def score(self, batch: Any) -> ArrayScores:
+        """Score a batch; labels are scored when heads have been decoded."""
+        results = self.run(batch)
+
+        def score_labels(heads: np.ndarray) -> np.ndarray:
+            dependents = results["dependents"][:, 1:]  # without w0
+            row = np.arange(len(heads))[:, None]
+            arrays = {"dependents": dependents, "heads": results["heads"][row, heads[:, 1:]]}
+            size = dependents.shape[-1]
+            labels = self.graphs.run(
+                "labels", {name: x.reshape(-1, size) for name, x in arrays.items()}
+            )["labels"]
+            scores = np.zeros((*heads.shape, labels.shape[-1]), dtype=np.float32)
+            scores[:, 1:] = labels.reshape(*dependents.shape[:2], -1)
+            return scores
+
+        return ArrayScores(results["arc"], score_labels, column_arrays(results))

@@ -1,0 +1,302 @@
+"""Exported graphs give the results of torch, whatever the batch, and need no torch."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from depkit.__main__ import main
+from depkit.corpus.io import read
+from depkit.corpus.sentence import new_sentence
+from depkit.nn import trees as torch_trees
+from depkit.parsers.columns.arrays import ColumnArrays, best_values, log_softmax
+from depkit.parsers.columns.network import ColumnScores
+from depkit.parsers.config import Inputs
+from depkit.parsers.engine import onnx_engine
+from depkit.parsers.engine.onnx_engine import Graphs, OnnxEngine
+from depkit.parsers.engine.static_quantisation import choose_range, quantize_columns
+from depkit.parsers.export import export_model, make_graphs, random_sentences
+from depkit.parsers.families import get_family
+from depkit.parsers.inputs.parts import used_parts
+from depkit.parsers.loading import load
+from depkit.parsers.model_directory import BUNDLED, ModelError, find_graphs
+from depkit.parsers.settings import ConfigError
+from depkit.trees.best_heads import are_crossing, are_trees, best_heads
+from tests.parsers.constituency import small_recipes
+from tests.parsers.small_parsers import (
+    build_parser,
+    make_random_parser,
+    randomise_weights,
+    save_parser,
+    texts,
+)
+
+DATA = Path(__file__).parents[2] / "data"
+TEXT = (DATA.parent / "data" / "tiny.conllu").read_text(encoding="utf-8")
+ALL = "word char affix"
+
+
+def on_graphs(parser, directory, quantize=False):
+    """Return a parser that runs the graphs of another one."""
+    sentences = random_sentences(parser.vocabulary)
+    for name, graph in make_graphs(parser, sentences, quantize=quantize).items():
+        (directory / name).write_bytes(graph.SerializeToString())
+    graphs = Graphs({path.stem: path for path in directory.glob("*.onnx")})
+    parts = used_parts(parser.config.inputs)
+    network = get_family(parser.config).array_network(graphs)
+    engine = OnnxEngine(network, all(part.depends_on_form for part in parts))
+    return replace(parser, engine=engine)
+
+
+def make(kind, tiny):
+    """Return a parser with random weights, and sentences for it."""
+    if kind == "constituency":
+        treebank = list(read(DATA / "trees.mrg"))
+        return randomise_weights(build_parser(small_recipes.make_recipe().parser, treebank), 1), (
+            treebank
+        )
+    inputs = Inputs(word=6, char=4, affix=5)
+    if kind == "tags":  # which do not depend on the form alone
+        inputs, kind = Inputs(word=6, tag=3, treebank=2, stop=True), "selfatt"
+    return make_random_parser(tiny, 1, inputs=inputs, encoder=kind), tiny
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "selfatt",
+        "bilstm",
+        pytest.param("tags", marks=pytest.mark.slow),
+        pytest.param("factored", marks=pytest.mark.slow),
+        pytest.param("constituency", marks=pytest.mark.slow),
+    ],
+)
+def test_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
+    parser, sentences = make(kind, tiny)
+    other = on_graphs(parser, tmp_path)
+    expected = texts(parser.predict(sentences))
+    assert texts(other.predict(sentences)) == expected
+    assert texts(other.predict(sentences, None))[::-1] == texts(other.predict(sentences[::-1]))
+    for probabilities in ("local", "marginal") if other.trees == "dependencies" else ():
+        values = [
+            [
+                float(value)
+                for sentence in each.parse(sentences, probabilities=probabilities)
+                for misc in sentence.column("misc")
+                for value in re.findall(r"Prob=([\d.]+)", misc)
+            ]
+            for each in (parser, other)
+        ]
+        assert values[0] == pytest.approx(values[1], abs=2e-4) and values[0]
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    return load("en-ewt", engine="onnx", threads=1)
+
+
+def test_results_do_not_depend_on_the_batch(bundled, tiny):
+    sentences = [*tiny, *(new_sentence(s.form[:n]) for n in (1, 3, 5) for s in tiny)]
+    expected = texts(bundled.parse(sentences, "predict", probabilities="local"))
+
+    def parse(parser, sentences, **options):
+        return texts(parser.parse(sentences, "predict", probabilities="local", **options))
+
+    assert parse(bundled, sentences, batch_tokens=40) == expected
+    assert parse(bundled, sentences[::-1])[::-1] == expected
+    assert [parse(bundled, [sentence])[0] for sentence in sentences] == expected
+    assert parse(replace(bundled, threads=3), sentences) == expected
+
+
+def test_eight_bits_change_few_results(bundled, tiny):
+    exact = load("en-ewt", "cpu", "float32", engine="torch")
+    sentences = [new_sentence(sentence.form) for sentence in tiny]
+    results = [
+        [
+            value
+            for sentence in parser.parse(sentences)
+            for value in zip(sentence.head, sentence.deprel, sentence.upos, strict=True)
+        ]
+        for parser in (bundled, exact)
+    ]
+    same = sum(a == b for a, b in zip(*results, strict=True))
+    assert same >= 0.97 * len(results[0])
+
+
+def test_the_table_of_forms_is_emptied_when_it_is_full(bundled, tiny, monkeypatch):
+    expected = texts(bundled.parse(tiny))
+    monkeypatch.setattr(onnx_engine, "MAX_FORMS", 5)
+    monkeypatch.setattr(onnx_engine, "FORMS_AT_ONCE", 3)
+    prepare = bundled.make_preparer()
+    results = []
+    for sentence in tiny:
+        batch = prepare([sentence], []).batch(np.array([0]))
+        results += texts(bundled.parse_batch(batch, [sentence], "missing"))
+    assert results == expected
+
+
+def test_best_heads_of_arrays_equal_those_of_tensors():
+    random = np.random.default_rng(1)
+    lengths = np.array([3, 2, 4, 5, 5])
+    for _ in range(40):
+        scores = random.integers(-3, 4, (5, 5, 5)).astype(np.float32)
+        scores[random.random(scores.shape) < 0.3] = -np.inf
+        scores[0, 2, 2] = random.choice([0, np.nan, np.inf])
+        for algorithm, single in product(("mst", "eisner", "argmax"), (True, False)):
+            heads, decoded = best_heads(scores, lengths, algorithm, single)
+            expected = torch_trees.best_heads(
+                torch.from_numpy(scores), torch.from_numpy(lengths), algorithm, single
+            )
+            assert heads.tolist() == expected[0].tolist()
+            assert decoded.tolist() == expected[1].tolist()
+
+
+def test_trees_and_crossing_arcs_of_all_small_head_vectors():
+    heads = np.array([[0, *rest] for rest in product(range(5), repeat=4)])
+    lengths = np.full(len(heads), 5)
+    tensors = torch.from_numpy(heads), torch.from_numpy(lengths)
+    for single in (True, False):
+        expected = torch_trees.are_trees(*tensors, single).tolist()
+        assert are_trees(heads, lengths, single).tolist() == expected
+    assert are_crossing(heads, lengths).tolist() == torch_trees.are_crossing(*tensors).tolist()
+
+
+def test_best_values_of_columns_equal_those_of_tensors():
+    random = np.random.default_rng(2)
+    logits = {name: random.normal(size=(2, 4, 7)).astype(np.float32) for name in ("upos", "lemma")}
+    unknown = np.array([[0, 1, 1], [2, 1, 3]])
+    for words in (None, unknown):
+        found = ColumnArrays(logits).best(words)
+        expected = ColumnScores({k: torch.from_numpy(v) for k, v in logits.items()}).best(words)
+        assert found.keys() == expected.keys()
+        for name, values in found.items():
+            np.testing.assert_allclose(values, expected[name].numpy(), rtol=1e-5)
+    indices, values = best_values(log_softmax(logits["upos"][0]), 7)
+    assert (np.diff(values) <= 0).all() and (np.sort(indices) == np.arange(7)).all()
+
+
+def test_quantised_columns_are_close_and_fit_in_sixteen_bits():
+    matrix = np.random.default_rng(3).normal(size=(20, 6)).astype(np.float32)
+    integers, scales = quantize_columns(matrix)
+    assert (np.abs(integers * scales - matrix) <= 0.5001 * scales).all()
+    assert 2 * 255 * int(np.abs(integers.astype(int)).max()) < 2**15
+
+
+def test_the_range_of_an_input_leaves_out_rare_large_values():
+    random = np.random.default_rng(4)
+    values = random.normal(size=(4000, 8)).astype(np.float32)
+    matrix = random.normal(size=(8, 5)).astype(np.float32)
+    scale, zero = choose_range(values, matrix)
+    restored = (np.clip(np.rint(values / scale) + zero, 0, 255) - zero) * scale
+    full = (values.max() - values.min()) / 255
+    assert np.abs(restored - values).mean() < full and scale <= full * 1.0001
+    assert (0.0 / scale + zero) == zero  # 0 has an exact representation
+    assert choose_range(np.zeros((3, 2), np.float32), matrix[:2])[0] > 0
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], input="The cat sat on a mat.\n", text=True,
+        capture_output=True, env=os.environ | {"DEPKIT_ENGINE": "auto"} | environment, check=False,
+    )  # fmt: skip
+
+
+def test_parsing_text_imports_neither_torch_nor_other_large_packages():
+    code = (
+        "import sys; sys.argv = ['depkit', 'parse', '--device', 'cpu']\n"
+        "import depkit.__main__ as m\n"
+        "try: m.main()\n"
+        "except SystemExit: pass\n"
+        "large = {'torch', 'numba', 'rich', 'transformers', 'scipy', 'pyarrow', 'onnx'}\n"
+        "print(sorted(large & set(sys.modules)), file=sys.stderr)"
+    )
+    result = run(code)
+    assert result.stderr.splitlines()[-1] == "[]", result.stderr
+    assert "\tcat\tcat\tNOUN\t" in result.stdout
+
+
+def test_text_is_parsed_where_torch_cannot_be_imported():
+    code = (
+        "import sys; sys.modules['torch'] = None; sys.argv = ['depkit', 'parse']\n"
+        "import depkit.__main__ as m; m.main()"
+    )
+    result = run(code)
+    assert result.returncode == 0, result.stderr
+    assert "\tmat\tmat\tNOUN\t" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"engine": "onnx", "precision": "float32"}, "its precision is int8, not float32"),
+        ({"engine": "onnx", "device": "cuda"}, "it runs on the device cpu, not cuda"),
+        ({"engine": "onnx", "settings": ["encoder.window=3"]}, "encoder.window=3 changes the"),
+        ({"engine": "tensorflow"}, "there is no engine 'tensorflow'"),
+        ({"precision": "int4"}, "there is no precision 'int4'"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        load("en-ewt", **arguments)
+
+
+def test_the_environment_chooses_the_engine(monkeypatch):
+    monkeypatch.setenv("DEPKIT_ENGINE", "onnx")
+    assert isinstance(load().engine, OnnxEngine)
+    monkeypatch.setenv("DEPKIT_ENGINE", "torch")
+    assert not isinstance(load().engine, OnnxEngine)
+    monkeypatch.setenv("DEPKIT_ENGINE", "tpu")
+    with pytest.raises(ConfigError, match="from DEPKIT_ENGINE"):
+        load()
+
+
+@pytest.mark.slow
+def test_a_model_is_exported_and_damaged_graphs_are_refused(tiny, tmp_path):
+    parser = make_random_parser(tiny, 1, encoder="selfatt")
+    directory = save_parser(parser, tmp_path / "model")
+    with pytest.raises(ConfigError, match="make them with depkit export"):
+        load(directory, engine="onnx")
+    paths = export_model(directory, tiny)
+    assert {path.name for path in paths} == {"words.onnx", "scores.onnx", "labels.onnx"}
+    assert texts(load(directory, engine="onnx").parse(tiny))
+    (directory / "scores.onnx").write_bytes(b"no graph")
+    with pytest.raises(ModelError, match=r"damaged: scores.onnx"):
+        load(directory, engine="onnx")
+
+
+@pytest.mark.slow
+def test_training_exports_the_model_unless_torch_is_asked_for(tmp_path, monkeypatch, capsys):
+    command = ["train", str(DATA / "tiny.conllu"), "--dev-split", "0.2", "--epochs", "1", "-q"]
+    small = "layers=1 size=8 heads=2 head_size=4 feedforward=8".split()
+    command += [part for setting in small for part in ("--set", f"encoder.{setting}")]
+    for engine, has_graphs in (("torch", False), ("auto", True)):
+        monkeypatch.setenv("DEPKIT_ENGINE", engine)
+        directory = tmp_path / engine
+        monkeypatch.setattr(sys, "argv", ["depkit", *command, "-o", str(directory)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert not stop.value.code, capsys.readouterr().err
+        assert bool(find_graphs(directory)) == has_graphs
+    assert load(directory, engine="onnx").tokenizer
+
+
+def test_the_graphs_of_the_bundled_model_belong_to_its_weights():
+    """The tables of vectors are read from the file of weights, so they must not move."""
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(BUNDLED / "en-ewt" / "words.onnx", load_external_data=False)
+    from depkit.parsers.engine.tables import read_positions
+
+    positions = read_positions(BUNDLED / "en-ewt" / "model.safetensors")
+    external = [t for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL]
+    assert external
+    for tensor in external:
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        _, _, start, size = positions[tensor.name.removeprefix("network.")]
+        assert (int(entries["offset"]), int(entries["length"])) == (start, size)
