@@ -8,13 +8,14 @@ import torch
 
 from depkit.corpus.io import PathLike
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Context, apply_test_time_settings
+from depkit.parsers.config import apply_test_time_settings
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.engine.quantisation import make_engine
 from depkit.parsers.engine.weights import Shapes, make_network, read_shapes
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.transformer import (
     Transformer,
     TransformerError,

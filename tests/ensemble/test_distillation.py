@@ -13,7 +13,8 @@ from depkit.ensemble import distillation, silver
 from depkit.ensemble.silver import annotate_text
 from depkit.ensemble.teacher import make_row_function
 from depkit.parsers.columns.soft_targets import LABEL_HEAD, MAX_INTEGER, MAX_VALUES, column_slices
-from depkit.parsers.config import Context, Inputs
+from depkit.parsers.config import Inputs
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.priors import get_priors
 from depkit.parsers.inputs.tables import SPECIAL, Table

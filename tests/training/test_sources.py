@@ -11,10 +11,11 @@ import depkit
 from depkit.cli.main import run as depkit_command
 from depkit.corpus.io import write
 from depkit.nn.settings import NoEncoder
-from depkit.parsers.config import Context, Inputs
-from depkit.parsers.config import Vectors as VectorSettings
+from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.dataset import layout, split_context
+from depkit.parsers.inputs.pretrained import Vectors as VectorSettings
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import CHECKPOINT

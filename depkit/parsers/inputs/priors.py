@@ -253,16 +253,23 @@ def encode_priors(
     return rows, tables
 
 
+@dataclass(frozen=True)
+class PriorSettings:
+    """The settings of section inputs for the tags of forms."""
+
+    # size of a vector of the probabilities that tags and FEATS have for the word regardless of its
+    # context, estimated from the words of train with the same form or the same endings
+    prior: int = 0
+
+
 class Prior(Part):
     """Vectors of the tags that a form has regardless of its context."""
 
-    name = "prior"
+    settings = PriorSettings
+    inputs: PriorSettings
+    name = main_setting = "prior"
     group = "prior"
     reads_dictionary = True
-
-    @property
-    def size(self) -> int:
-        return self.inputs.prior
 
     def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
         priors = get_priors(vocabulary)

@@ -1,8 +1,10 @@
 """The input of tags that a sentence already has."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from depkit.corpus.sentence import Sentence
+from depkit.files.bounds import setting
 from depkit.files.errors import FormatError
 from depkit.parsers.inputs.part import Part, Rows, Text
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, TableRule
@@ -11,17 +13,31 @@ if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
 
 
+@dataclass(frozen=True)
+class TagSettings:
+    """The settings of section inputs for tags of the input."""
+
+    tag: int = 0  # size of the embedding of the input's tag
+    # The column of the tag; "ppos" is PPOS, the predicted tag in CoNLL-09
+    tag_column: Literal["upos", "xpos", "ppos"] = setting("xpos", needs="tag")
+    # dropout of the tag embedding, with one mask for a whole sentence
+    tag_dropout: float = setting(0.0, below=1, needs="tag")
+
+
 class Tags(Part):
     """Embeddings of the tags in a column of the input."""
 
-    name = "tag"
+    settings = TagSettings
+    inputs: TagSettings
+    name = main_setting = "tag"
     group = "tag"
     table = "tags"
     first_symbols = SPECIAL
+    suits_pieces = True
 
     @property
-    def size(self) -> int:
-        return self.inputs.tag
+    def table_label(self) -> str:
+        return self.inputs.tag_column
 
     @property
     def vector_dropout(self) -> float:
