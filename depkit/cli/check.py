@@ -81,7 +81,7 @@ def check_command(
     if train and training and training.num_broken and not quiet:
         print_message(broken_sentences_warning(train, training.num_broken, training.num_sentences))
     checker = Checker(ud, training)
-    findings = _count_findings(checker, files, encoding, counts, source)
+    findings = _count_findings(checker, files, encoding=encoding, counts=counts, format=source)
     lines = (
         _json_lines(findings, checker, counts) if as_json else _text_lines(findings, limit, quiet)
     )
@@ -97,6 +97,7 @@ def check_command(
 def _count_findings(
     checker: Checker,
     files: Iterable[str],
+    *,
     encoding: str,
     counts: Counter[str],
     format: str | None,

@@ -13,6 +13,7 @@ TAGS = ("lemma", "upos", "xpos", "feats")
 def merge(
     originals: Iterable[Sentence],
     others: Iterable[Sentence],
+    *,
     tags: bool = False,
     predicted: bool = False,
     report: ConversionReport | None = None,
@@ -43,7 +44,9 @@ def merge(
         if broken.problem:
             yield broken
         else:
-            yield _merge_sentence(original, other, TAGS if tags else (), predicted, report)
+            yield _merge_sentence(
+                original, other, tags=TAGS if tags else (), predicted=predicted, report=report
+            )
 
 
 def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -64,6 +67,7 @@ def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator
 def _merge_sentence(
     original: Sentence,
     other: Sentence,
+    *,
     tags: Sequence[str],
     predicted: bool,
     report: ConversionReport | None,

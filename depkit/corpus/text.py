@@ -226,8 +226,8 @@ class _TextReader:
                 sent_id = f"{last}" if self.by_line else f"{last}-{self.number}"
                 self.comments.append(f"# sent_id = {sent_id}\n")
                 sentence = make_sentence(
-                    sentence_text, tokens, self.comments, self.space_before, self.file,
-                    self.keep_spaces,
+                    sentence_text, tokens, comments=self.comments, space_before=self.space_before,
+                    file=self.file, keep_spaces=self.keep_spaces,
                 )  # fmt: skip
                 sentence.block = block
                 yield sentence
@@ -270,6 +270,7 @@ def _split_paragraphs(
 def make_sentence(
     text: str,
     tokens: Sequence[Token],
+    *,
     comments: Sequence[str] = (),
     space_before: str = "",
     file: str = "",
@@ -312,7 +313,7 @@ def make_sentence(
             lines.append(_ROW % (len(forms), word, misc))
     lines = [*comments, f"# text = {''.join(text_parts).rstrip()}\n", *lines, "\n"]
     columns = {"form": forms, "deprel": ["_"] * len(forms)}
-    return Sentence(CONLLU, lines, rows, columns, [-1] * len(forms), file=file)
+    return Sentence(CONLLU, lines, rows, columns, head=[-1] * len(forms), file=file)
 
 
 _ROW = "%d\t%s\t_\t_\t_\t_\t_\t_\t_\t%s\n"

@@ -149,6 +149,7 @@ class Family(ABC):
         sentences: Sequence[Sentence],
         vocabulary: Vocabulary,
         config: Any,
+        *,
         context: "Rows | None" = None,
         transformer: "Transformer | None" = None,
         num_gold: int | None = None,

@@ -44,6 +44,7 @@ def load(
     model: PathLike = DEFAULT,
     device: str = "auto",
     precision: str = "auto",
+    *,
     threads: int | None = None,
     settings: Sequence[str] | None = None,
 ) -> Parser:
@@ -66,7 +67,9 @@ def load(
     """
     path = find_model(model)
     if (path / ENSEMBLE).is_file():
-        return _load_ensemble(path, device, precision, threads, settings)
+        return _load_ensemble(
+            path, device=device, precision=precision, threads=threads, settings=settings
+        )
     config, _ = read_config(path)
     config = apply_test_time_settings(config, settings or [])
     vocabulary = read_vocabulary(path)
@@ -89,6 +92,7 @@ def load(
 
 def _load_ensemble(
     path: Path,
+    *,
     device: str,
     precision: str,
     threads: int | None,
@@ -96,7 +100,10 @@ def _load_ensemble(
 ) -> Parser:
     """Load an ensemble; the arguments and errors are those of `load`."""
     config = read_ensemble(path)
-    members = [load(path / name, device, precision, threads, settings) for name in config.members]
+    members = [
+        load(path / name, device, precision, threads=threads, settings=settings)
+        for name in config.members
+    ]
     try:
         parser = combine(members, config.mean, config.calibration)
     except CombinationError as error:

@@ -43,6 +43,7 @@ class ParserNetwork(nn.Module):
         vocabulary: Vocabulary,
         transformer: Transformer | None,
         scorer_dropout: float,
+        *,
         reads_graph: bool = False,
     ) -> None:
         super().__init__()

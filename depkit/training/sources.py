@@ -158,7 +158,9 @@ def load_sources(
     def contextual_vectors(sentences: Sequence[Sentence]) -> np.ndarray:
         if transformer is None:
             return _elmo_vectors(context, files, sentences, say)
-        return _transformer_vectors(context, transformer, sentences, device, precision, say)
+        return _transformer_vectors(
+            context, transformer, sentences, device=device, precision=precision, say=say
+        )
 
     train_vectors = contextual_vectors(train)
     dev_vectors = contextual_vectors(dev) if dev else None
@@ -232,13 +234,14 @@ def _elmo_vectors(
 
     forms = digest_forms(sentence.form for sentence in sentences)
     key = f"elmo {key} {context.layers} {context.top} {forms}"
-    return load_or_compute(key, layout(sentences)[0], _shape(context), produce, say)
+    return load_or_compute(key, layout(sentences)[0], _shape(context), produce, report=say)
 
 
 def _transformer_vectors(
     context: Context,
     transformer: Transformer,
     sentences: Sequence[Sentence],
+    *,
     device: torch.device,
     precision: torch.dtype,
     say: Say,
@@ -262,7 +265,7 @@ def _transformer_vectors(
         f"{transformer.digest} {context.layers} {context.top} {context.pooling} {context.overlap}"
         f" {precision} {forms}{f' {context.depth}' if context.depth else ''}"
     )
-    return load_or_compute(key, sizes, _shape(context), produce, say)
+    return load_or_compute(key, sizes, _shape(context), produce, report=say)
 
 
 def _shape(context: Context) -> tuple[int, int]:

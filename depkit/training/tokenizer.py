@@ -188,7 +188,7 @@ def train_tokenizer(
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate * max(0.0, 1 - fraction)
             batch = [slices[i] for i in indices.tolist()]
-            loss = _loss(network, batch, categories, random, device)
+            loss = _loss(network, batch, categories=categories, random=random, device=device)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             optimizer.step()
@@ -281,6 +281,7 @@ def _make_variants(paragraphs: Sequence[Text], table: MultiwordTable) -> TextVar
 def _loss(
     network: TokenizerNetwork,
     slices: Sequence[np.ndarray],
+    *,
     categories: np.ndarray,
     random: np.random.Generator,
     device: torch.device,

@@ -81,7 +81,7 @@ def main() -> None:
     arguments.add_argument("--precision", default="auto")
     options = arguments.parse_args()
     parsers = {  # the last one also sets the number of torch's threads
-        threads: depkit.load(options.model, "cpu", options.precision, threads)
+        threads: depkit.load(options.model, "cpu", options.precision, threads=threads)
         for threads in (4, 2, 1)
     }
     for file in options.files:

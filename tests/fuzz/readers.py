@@ -155,7 +155,7 @@ def _model(name: str) -> Callable[[Path], list[bytes]]:
 def _load_model(path: Path) -> None:
     from depkit.parsers.loading import load
 
-    list(load(path.parent, "cpu", "float32", 1).parse(_sentences(1, 3)))
+    list(load(path.parent, "cpu", "float32", threads=1).parse(_sentences(1, 3)))
 
 
 def _ensemble(directory: Path) -> list[bytes]:

@@ -40,7 +40,7 @@ class Affixes(Part):
         inputs, characters = self.inputs, vocabulary.characters
         return AffixEmbedding(
             inputs.affix_rows, inputs.affix, lower_cases(characters), character_classes(characters),
-            inputs.affix_dropout,
+            dropout=inputs.affix_dropout,
         )  # fmt: skip
 
     def form_vectors(self, module: Any, arrays: Any, groups: Sequence[tuple[int, int]]) -> Any:

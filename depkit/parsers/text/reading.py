@@ -46,6 +46,7 @@ def read_input(
     tokenizer: Tokenizer | None,
     input: str | None = None,
     encoding: str = "utf-8",
+    *,
     counter: ParagraphCounter | None = None,
     part: Part | None = None,
 ) -> Iterator[Sentence]:
@@ -74,7 +75,9 @@ def read_input(
     with open_bytes(path) as binary:
         if part and input == PARQUET.name:
             stop = part.end.paragraph if part.end else None
-            yield from read_parquet(binary, path, True, start.paragraph, stop, start.line)
+            yield from read_parquet(
+                binary, path, strict=True, first=start.paragraph, stop=stop, line=start.line
+            )
             return
         if part:
             binary = open_part(binary, part)
@@ -86,7 +89,13 @@ def read_input(
         if format or input is None:
             try:
                 yield from read_stream(
-                    binary, format, encoding, path, True, start.line, start.character
+                    binary,
+                    format,
+                    encoding,
+                    path,
+                    strict=True,
+                    line=start.line,
+                    character=start.character,
                 )
             except FormatError as error:
                 if is_known:

@@ -41,7 +41,7 @@ def models(sentences, tmp_path_factory):
     for kind, train in (("rotary", sentences[:-1]), ("bilstm", sentences)):
         directories.append(tmp_path_factory.mktemp("models") / kind)
         run_until(95.0, make_recipe(kind, epochs=60), train, directories[-1])
-    return [load(directory, "cpu", "float32", 1) for directory in directories]
+    return [load(directory, "cpu", "float32", threads=1) for directory in directories]
 
 
 @pytest.mark.parametrize("kind", ENCODERS)

@@ -61,7 +61,9 @@ def make_network(bert, draft=0):
     vocabulary = family.vocabulary(sentences, config)
     torch.manual_seed(1)
     network = family.network(config, vocabulary, transformer).eval()
-    examples = family.examples(sentences, vocabulary, config, None, network.transformer)
+    examples = family.examples(
+        sentences, vocabulary, config, context=None, transformer=network.transformer
+    )
     return network, cpu_batch(examples, np.array([0]))
 
 
