@@ -3,11 +3,12 @@
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, TextIO
 
 import typer
 
+from depkit.cli.names import ENCODING, name_options
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
@@ -105,7 +106,7 @@ def _count_findings(
     for file in files:
         for finding in checker.check(file, encoding, format):
             counts[finding.code] += 1
-            yield finding
+            yield replace(finding, message=name_options(finding.message, ENCODING))
 
 
 def _text_lines(findings: Iterable[Finding], limit: int | None, quiet: bool) -> Iterator[str]:

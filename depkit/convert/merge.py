@@ -56,7 +56,7 @@ def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator
     are treated as in `merge`.
     """
     for sentence, (other,) in pair_sentences(
-        Source("IN", sentences), [Source("--tags", others)], ADVICE
+        Source("IN", sentences), [Source("`tags`", others)], ADVICE
     ):
         broken = sentence if sentence.problem else other
         both_tags = sentence.format.name == "conllx" and sentence.upos == sentence.xpos

@@ -239,7 +239,7 @@ def _decoding_errors(file: str) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
+        message = f"the file cannot be decoded: {error}; name its encoding with `encoding`"
         raise FormatError(file, 0, "", message) from None
 
 

@@ -15,7 +15,7 @@ from depkit.corpus.sentence import (
     find_comment,
     parse_heads,
 )
-from depkit.files.encodings import BOM
+from depkit.files.encodings import BOM, NAME_ENCODING
 from depkit.files.errors import FormatError
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -196,8 +196,7 @@ def describe_undecodable(line: str, index: int) -> str:
     """Return a message about the surrogate at an index of a line."""
     code_point, position = ord(line[index]), describe_position(line, index)
     if 0xDC80 <= code_point <= 0xDCFF:  # made from a byte by Python's error handler surrogateescape
-        advice = "name the file's encoding, for example --encoding latin-1"
-        return f"byte 0x{code_point - 0xDC00:02X} {position} cannot be decoded; {advice}"
+        return f"byte 0x{code_point - 0xDC00:02X} {position} cannot be decoded; {NAME_ENCODING}"
     return f"U+{code_point:04X} {position} is a lone surrogate, not a character"
 
 

@@ -14,7 +14,7 @@ from depkit.corpus.emoji import EMOJI
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import CONTROLS, encode_spaces
-from depkit.files.encodings import BOM, check_encoding
+from depkit.files.encodings import BOM, NAME_ENCODING, check_encoding
 from depkit.files.errors import FormatError
 from depkit.files.limits import max_sentence, too_large
 
@@ -78,11 +78,11 @@ def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> It
             problem = FormatError(
                 file, line + error.object[: error.start].count(b"\n"), "",
                 f"byte 0x{error.object[error.start]:02X} at offset {offset + start} is not"
-                f" {encoding}; name the file's encoding, for example --encoding latin-1",
+                f" {encoding}; {NAME_ENCODING}",
             )  # fmt: skip
             text = decoder.decode(chunk[:start]) if start > 0 else ""
         except UnicodeError as error:  # for example, UTF-16 without a byte order mark
-            message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
+            message = f"the file cannot be decoded: {error}; name its encoding with `encoding`"
             raise FormatError(file, 0, "", message) from None
         offset += len(chunk)
         line += text.count("\n")

@@ -106,7 +106,7 @@ def _load_ensemble(
     ]
     try:
         parser = combine(members, config.mean, config.calibration)
-    except CombinationError as error:
+    except (CombinationError, ConfigError) as error:
         raise ModelError(f"{path}: {error}") from None
     tokenizer = read_tokenizer(path, parser.device, parser.precision)
     return replace(parser, tokenizer=tokenizer or parser.tokenizer)
@@ -135,7 +135,8 @@ def load_model_transformer(directory: Path, context: Context, shapes: Shapes) ->
     except TransformerError as error:
         raise ModelError(
             f"the model {directory} needs a transformer, which cannot be loaded: {error}; if the"
-            " transformer is in another directory now, use --set inputs.context.model=DIRECTORY"
+            " transformer is in another directory now, name it with `settings`:"
+            " inputs.context.model=DIRECTORY"
         ) from None
     if transformer.digest != context.digest:
         raise ModelError(

@@ -10,13 +10,13 @@ random numbers are the raw numbers of PCG64, which are the same in every version
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from depkit.score.evaluation import Evaluation, f1_scores
 
-TESTS = ("ar", "bootstrap", "mcnemar")
+Test = Literal["ar", "bootstrap", "mcnemar"]
 DEFAULT_SEED = 1
 TRIALS = 10_000  # of a test
 RESAMPLES = 1000  # bootstrap samples for an interval

@@ -67,7 +67,7 @@ def test_files_are_read_and_written_in_an_encoding(tmp_path):
         list(read(path))
     assert str(caught.value) == (
         f"{path}:3: mill-1: byte 0xE1 in column 1, character 11 of the line, cannot be decoded;"
-        " name the file's encoding, for example --encoding latin-1"
+        " name the file's encoding, for example latin-1, with `encoding`"
     )
     assert write(read(path, strict=False), copy) == 2
     assert copy.read_bytes() == path.read_bytes()  # undecodable bytes survive a lenient reader

@@ -180,7 +180,7 @@ def test_text_that_cannot_be_read_is_an_error(teacher, tmp_path):
     with pytest.raises(OSError):
         annotate_text(*arguments, key="key")
     file.write_bytes(b"caf\xe9 now\n")
-    with pytest.raises(FormatError, match="--encoding latin-1"):
+    with pytest.raises(FormatError, match="latin-1, with `encoding`"):
         annotate_text(*arguments, key="key", input="lines")
     with pytest.raises(ValueError, match="has no tokenizer"):
         annotate_text(*arguments, key="key", input="text")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from depkit.corpus.sentence import Sentence
 from depkit.files.bounds import setting
 from depkit.nn.settings import Encoder
-from depkit.parsers.inputs.part import MakeArrays, Part, Rows, Text
+from depkit.parsers.inputs.part import EncodingInput, MakeArrays, Part, Rows
 from depkit.parsers.inputs.pieces import find_segment_format, make_piece_arrays, split_into_pieces
 
 if TYPE_CHECKING:
@@ -101,13 +101,13 @@ class ContextPart(Part):
     def size(self) -> int:
         return self.inputs.context.size or self.inputs.context.width
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
-        return {} if text.context is None else {"context": text.context}
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
+        return {} if source.context is None else {"context": source.context}
 
-    def batch_arrays(self, text: Text) -> MakeArrays | None:
-        if text.context is not None or text.transformer is None:
+    def batch_arrays(self, source: EncodingInput) -> MakeArrays | None:
+        if source.context is not None or source.transformer is None:
             return None
-        return make_piece_batcher(text.sentences, text.transformer, self.inputs.context)
+        return make_piece_batcher(source.sentences, source.transformer, self.inputs.context)
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from depkit.parsers.inputs.context_vectors import ContextVectors

@@ -8,7 +8,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 from depkit.nn.settings import Encoder
 from depkit.parsers.encoders import graph_encoders
-from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -49,7 +49,7 @@ class Draft(Part):
                 " model first",
             )
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         """Return heads, -1 for none, and 1 + the indices of labels, 0 for none."""
         labels = vocabulary.columns["deprel"].indices
 
@@ -62,8 +62,8 @@ class Draft(Part):
             return [1 + labels.get(label, -1) for label in sentence.draft.deprel]
 
         return {
-            "draft.head": text.per_word(heads, -1, -1),
-            "draft.label": text.per_word(relations, 0, 0),
+            "draft.head": source.per_word(heads, -1, -1),
+            "draft.label": source.per_word(relations, 0, 0),
         }
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:

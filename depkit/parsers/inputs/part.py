@@ -36,7 +36,7 @@ MakeArrays = Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
-class Text:
+class EncodingInput:
     """The sentences of a dataset, and what all parts need to encode them.
 
     An array of words has `total` entries: one for padding, then for each sentence one for w0, the
@@ -128,7 +128,7 @@ class Part:
     def check(self, sentence: Sentence) -> None:
         """Raise FormatError if a sentence lacks what the part reads."""
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         """Return arrays of words, [total, ...], by name."""
         return {}
 
@@ -136,7 +136,7 @@ class Part:
         """Return arrays of forms, [forms, ...], besides their characters (if `reads_forms`)."""
         return {}
 
-    def batch_arrays(self, text: Text) -> MakeArrays | None:
+    def batch_arrays(self, source: EncodingInput) -> MakeArrays | None:
         """Return a function that makes the arrays of a batch that have no row a word or form."""
         return None
 

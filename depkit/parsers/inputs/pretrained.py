@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN
 from depkit.parsers.settings import ConfigError
 
@@ -66,14 +66,14 @@ class PretrainedVectors(Part):
     def is_added(self) -> bool:
         return self.inputs.vectors.combine == "sum"
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         rows = vocabulary.tables[self.table].indices
 
         def find(form: str) -> int:
             row = rows.get(form, rows.get(form.lower(), UNKNOWN))
             return row if row >= len(SPECIAL) else UNKNOWN  # a text may have the word "<pad>"
 
-        return {"vector": text.per_form(find, PAD, ROOT)}
+        return {"vector": source.per_form(find, PAD, ROOT)}
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from torch import nn

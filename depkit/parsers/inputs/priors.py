@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary
-from depkit.parsers.inputs.part import Part, Rows, SelectedRows, Text
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows, SelectedRows
 from depkit.parsers.inputs.tables import Table
 
 if TYPE_CHECKING:
@@ -271,9 +271,9 @@ class Prior(Part):
     group = "prior"
     reads_dictionary = True
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         priors = get_priors(vocabulary)
-        row, tables = encode_priors(priors, text.forms, text.form, text.targets)
+        row, tables = encode_priors(priors, source.forms, source.form, source.targets)
         arrays: dict[str, Rows] = {}
         for name, (values, probabilities) in tables.items():
             arrays[f"prior.{name}.values"] = SelectedRows(values, row)

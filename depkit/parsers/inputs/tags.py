@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from depkit.corpus.sentence import Sentence
 from depkit.files.bounds import setting
 from depkit.files.errors import FormatError
-from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, TableRule
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class Tags(Part):
                 " a parser with another inputs.tag_column or with inputs.tag=0",
             )
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         get = vocabulary.tables[self.table].get
-        return {"tag": text.per_word(lambda sentence: map(get, self.read(sentence)), PAD, ROOT)}
+        return {"tag": source.per_word(lambda sentence: map(get, self.read(sentence)), PAD, ROOT)}
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from torch import nn

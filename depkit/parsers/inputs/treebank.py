@@ -9,7 +9,7 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.bounds import setting
-from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 from depkit.parsers.inputs.tables import TableRule
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class Treebank(Part):
     def table_rule(self) -> TableRule | None:
         return TableRule(self.table, lambda s: [treebank_name(s)]) if self.size else None
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         indices = vocabulary.tables[self.table].indices
 
         entries = [0]
-        for sentence in text.sentences:
+        for sentence in source.sentences:
             name = self.inputs.treebank_name or treebank_name(sentence)
             entries += [indices.get(name, 0)] * (1 + len(sentence))
         return {"treebank": np.array(entries, dtype=np.int64)}

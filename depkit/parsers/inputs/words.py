@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.bounds import setting
-from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, TableRule
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ class Words(Part):
     def table_rule(self) -> TableRule:
         return TableRule(self.table, self._symbols, SPECIAL, self.inputs.word_min_count)
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         get, lowercase = vocabulary.words.get, self.inputs.lowercase
         find = (lambda form: get(form.lower())) if lowercase else get
-        return {"word": text.per_form(find, PAD, ROOT)}
+        return {"word": source.per_form(find, PAD, ROOT)}
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from depkit.nn.words import WordEmbedding

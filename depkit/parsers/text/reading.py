@@ -100,7 +100,7 @@ def read_input(
             except FormatError as error:
                 if is_known:
                     raise
-                message = f"{error.message}; if this file is text, use --input text"
+                message = f"{error.message}; if this file is text, set `input` to text"
                 raise FormatError(error.file, error.line, error.sent_id, message) from None
             return
         name = "" if path == "-" else _clean_name(os.path.basename(path))
@@ -155,7 +155,7 @@ def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmen
     if not tokenizer:
         raise ValueError(
             f"{path} is running text, but the model has no tokenizer, because its treebank had no"
-            " text; use --input lines, --input tokens or a CoNLL file"
+            " text; set `input` to lines or tokens, or give a CoNLL file"
         )
     return tokenizer.segment
 

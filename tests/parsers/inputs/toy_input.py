@@ -39,9 +39,9 @@ class Vowels(Part):
         if "xyz" in sentence.form:
             raise FormatError(*sentence.location(), "a word has no vowels")
 
-    def encode(self, text, vocabulary):
+    def encode(self, source, vocabulary):
         get = vocabulary.tables[self.table].get
-        return {"vowels": text.per_form(lambda form: get(vowels(form)), 0, 2)}
+        return {"vowels": source.per_form(lambda form: get(vowels(form)), 0, 2)}
 
     def module(self, vocabulary, transformer):
         return nn.Embedding(len(vocabulary.tables[self.table]), self.size)
