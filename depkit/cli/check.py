@@ -23,38 +23,12 @@ SEVERITIES = ("error", "warning", "note")
 
 
 def check_command(
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Check these files; - is stdin.")
-    ],
-    ud: Annotated[
-        bool,
-        typer.Option(
-            "--ud",
-            help="Check the files like a release of Universal Dependencies: warnings become errors,"
-            " and only the tags and relations of UD are allowed.",
-        ),
-    ] = False,
-    train: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also report sentences that occur in this training file, and tags and relations"
-            " that do not occur in it.",
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--max",
-            min=1,
-            help="Print at most this many findings of each kind and file.",
-            show_default="20",
-        ),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Print every finding.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with all findings and counts.")
-    ] = False,
+    files: Annotated[list[str], typer.Argument(metavar="FILE")],
+    ud: Annotated[bool, typer.Option("--ud")] = False,
+    train: Annotated[str | None, typer.Option(metavar="FILE")] = None,
+    limit: Annotated[int | None, typer.Option("--max", min=1, show_default="20")] = None,
+    everything: Annotated[bool, typer.Option("--all")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
     source: From = None,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,

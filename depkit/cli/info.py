@@ -19,23 +19,9 @@ _PACKAGES = ("torch", "transformers", "numpy", "numba")
 
 
 def info_command(
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="MODEL",
-            help="Describe this model (a model directory, or the name of a bundled model), or this"
-            " recipe.",
-        ),
-    ] = None,
-    recipes: Annotated[
-        bool,
-        typer.Option(
-            "--recipes",
-            help="List what each recipe is for, and the rows of the tables of papers with the"
-            " commands that train their models.",
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    model: Annotated[str | None, typer.Argument(metavar="MODEL")] = None,
+    recipes: Annotated[bool, typer.Option("--recipes")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
     quiet: Quiet = False,  # has no effect, but all commands accept it
     verbose: Annotated[
         bool, verbose_flag("Also print all settings of the model, as TOML.")
