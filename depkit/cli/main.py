@@ -57,13 +57,14 @@ def subcommand(name: str) -> Any:
     module = {"eval": "evaluate"}.get(name, name)
     function = getattr(import_module(f"depkit.cli.{module}"), f"{module}_command")
     paragraphs, option_help = read_description(name, function.__doc__ or "")
+    _, shared_help = read_description("options", "")
     single_command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single_command.command(name, cls=Command, help="\n\n".join(paragraphs))(function)
     command: Any = typer.main.get_command(single_command)
     for parameter in command.params:
         is_argument = parameter.param_type_name == "argument"
         key = parameter.metavar if is_argument else max(parameter.opts, key=len)
-        parameter.help = option_help.get(key, parameter.help)
+        parameter.help = option_help.get(key) or parameter.help or shared_help.get(key)
     return command
 
 
@@ -71,7 +72,8 @@ def read_description(name: str, docstring: str) -> tuple[list[str], dict[str, st
     """Return the paragraphs of a subcommand's long help, and the help of arguments and options.
 
     They begin with the docstring; the rest stands in descriptions/. There, a paragraph of indented
-    lines below the name of an option, or of an argument, is its help.
+    lines below the name of an option, or of an argument, is its help. In options.txt, it is the
+    help of all commands that say nothing else about the option.
     """
     path = DESCRIPTIONS / f"{name}.txt"
     text = f"{docstring}\n\n{path.read_text('utf-8') if path.exists() else ''}"
