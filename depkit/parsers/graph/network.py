@@ -77,6 +77,7 @@ class Scores:
     def annotate(
         self,
         heads: np.ndarray,
+        *,
         root_label: int | None,
         unknown: np.ndarray | None,
         probabilities: str,
