@@ -48,9 +48,7 @@ class Vectors:
     notes: list[str]  # warnings of one line each
 
 
-def read_vectors(
-    path: PathLike, vocabulary: Container[str] | None = None, width: int | None = None
-) -> Vectors:
+def read_vectors(path: PathLike, vocabulary: Container[str] | None = None) -> Vectors:
     """Read word vectors in one pass; only the selected rows are kept in memory.
 
     The fields of a text row are separated by spaces and tabs. A word may contain spaces and tabs
@@ -63,7 +61,6 @@ def read_vectors(
             recognised by the content. Files .gz, .xz, .bz2 and .zip are unpacked, and
             `archive.zip:member` names one file in an archive.
         vocabulary: The words to select; None for all words.
-        width: The expected number of numbers per word; None for any number.
 
     Raises:
         FormatError: The file does not contain word vectors, or is damaged.
@@ -93,9 +90,6 @@ def read_vectors(
             blocks = _read_text_blocks(file, chunks, 2 if header else 1, file_width)
         for block in blocks:
             file_width = block.matrix.shape[1]
-            if width not in (None, file_width):
-                message = f"the vectors have {file_width} numbers per word instead of {width}"
-                raise FormatError(file, 0, "", message)
             unit = "row" if has_binary_rows else "line"
             collector = collector or _Collector(file_width, vocabulary, unit)
             collector.add(block)
