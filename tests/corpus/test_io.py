@@ -89,7 +89,7 @@ SURROGATE = row(1, "?").encode().replace(b"?", b"\xed\xa0\x80") + b"\n"
     ("data", "encoding", "message"),
     [
         (SURROGATE, "utf-8", "byte 0xED in column 2, character 3"),
-        (b"\xff\xfe" + RICH.encode("utf-16-le"), "utf-8", "--encoding utf-16$"),
+        (b"\xff\xfe" + RICH.encode("utf-16-le"), "utf-8", "`encoding` to utf-16$"),
         (RICH.encode("utf-16")[:-1], "utf-16", "encoding"),
         (RICH.encode(), "utf-16", "encoding"),
         (b"\xff\xfe\x00\xd8", "utf-16", "encoding"),
