@@ -24,8 +24,6 @@ TRANSFORMER_INPUT = {
 }  # fmt: skip
 # Methods of the first module import the second one when they are called; this cycle is allowed.
 ALLOWED_CYCLES = {("depkit.corpus.sentence", "depkit.corpus.token_list")}
-# What remains to be done: it may become less.
-MORE_THAN_4_POSITIONAL = 71
 
 
 def read_modules() -> dict[str, str]:
@@ -212,7 +210,8 @@ def read_functions() -> Iterator[tuple[str, int, int]]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
                 is_method = names[:1] in (["self"], ["cls"])
-                is_compiled = "compiled" in map(ast.unparse, node.decorator_list)
+                decorators = {ast.unparse(name).split(".")[-1] for name in node.decorator_list}
+                is_compiled = bool(decorators & {"compiled", "interpret_as"})
                 is_counted = not is_compiled and not node.name.endswith("_command")
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 yield f"{module}.{node.name}", lines, (len(names) - is_method) * is_counted
@@ -222,5 +221,4 @@ def test_functions_are_short_and_have_few_positional_arguments() -> None:
     functions = list(read_functions())
     long = {name.split(".")[-1] for name, lines, _ in functions if lines > 100}
     assert long == set()
-    assert {name for name, _, positional in functions if positional > 8} == set()
-    assert sum(positional > 4 for *_, positional in functions) <= MORE_THAN_4_POSITIONAL
+    assert {name for name, _, positional in functions if positional > 4} == set()

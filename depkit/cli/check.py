@@ -3,11 +3,12 @@
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, TextIO
 
 import typer
 
+from depkit.cli.names import ENCODING, name_options
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message
 from depkit.cli.tables import Table, render_table
@@ -22,38 +23,12 @@ SEVERITIES = ("error", "warning", "note")
 
 
 def check_command(
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Check these files; - is stdin.")
-    ],
-    ud: Annotated[
-        bool,
-        typer.Option(
-            "--ud",
-            help="Check the files like a release of Universal Dependencies: warnings become errors,"
-            " and only the tags and relations of UD are allowed.",
-        ),
-    ] = False,
-    train: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also report sentences that occur in this training file, and tags and relations"
-            " that do not occur in it.",
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--max",
-            min=1,
-            help="Print at most this many findings of each kind and file.",
-            show_default="20",
-        ),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Print every finding.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with all findings and counts.")
-    ] = False,
+    files: Annotated[list[str], typer.Argument(metavar="FILE")],
+    ud: Annotated[bool, typer.Option("--ud")] = False,
+    train: Annotated[str | None, typer.Option(metavar="FILE")] = None,
+    limit: Annotated[int | None, typer.Option("--max", min=1, show_default="20")] = None,
+    everything: Annotated[bool, typer.Option("--all")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
     source: From = None,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
@@ -81,7 +56,7 @@ def check_command(
     if train and training and training.num_broken and not quiet:
         print_message(broken_sentences_warning(train, training.num_broken, training.num_sentences))
     checker = Checker(ud, training)
-    findings = _count_findings(checker, files, encoding, counts, source)
+    findings = _count_findings(checker, files, encoding=encoding, counts=counts, format=source)
     lines = (
         _json_lines(findings, checker, counts) if as_json else _text_lines(findings, limit, quiet)
     )
@@ -97,6 +72,7 @@ def check_command(
 def _count_findings(
     checker: Checker,
     files: Iterable[str],
+    *,
     encoding: str,
     counts: Counter[str],
     format: str | None,
@@ -104,7 +80,7 @@ def _count_findings(
     for file in files:
         for finding in checker.check(file, encoding, format):
             counts[finding.code] += 1
-            yield finding
+            yield replace(finding, message=name_options(finding.message, ENCODING))
 
 
 def _text_lines(findings: Iterable[Finding], limit: int | None, quiet: bool) -> Iterator[str]:

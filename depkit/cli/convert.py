@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from depkit.cli.names import ENCODING, name_options
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message, print_output
 from depkit.convert.files import Conversion, Problems, convert_files, name_format
@@ -87,7 +88,9 @@ def convert_command(
         tags=tags, predicted=predicted, original=original, merge_tags=merge_tags,
         encoding=encoding,
     )  # fmt: skip
-    problems = Problems(strict, lambda text: print_message(f"depkit: error: {text}"))
+    problems = Problems(
+        strict, lambda text: print_message(f"depkit: error: {name_options(text, ENCODING)}")
+    )
     report = None if quiet else ConversionReport()
     with reading_bar(progress_bars(quiet, inputs, output), "converting", inputs):
         count = convert_files(job, problems, report)

@@ -6,45 +6,16 @@ from typing import Annotated
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import DATA, MODEL
+from depkit.cli.help import DATA, MODEL, option
 
 
 def distill_command(
-    teacher: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEACHER",
-            help="Learn from this model: a model directory, or the name of a bundled model.",
-        ),
-    ],
+    teacher: Annotated[str, typer.Argument(metavar="TEACHER")],
     *,
-    train: Annotated[
-        list[str],
-        typer.Option(
-            metavar="FILE",
-            help="Train on this treebank: the student learns its gold annotation in addition to the"
-            " teacher's output. The option can be given several times.",
-            rich_help_panel=DATA,
-        ),
-    ],
+    train: Annotated[list[str], option(DATA, metavar="FILE")],
     output: options.ModelOutput,
-    teachers: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--teacher",
-            metavar="MODEL",
-            help="Learn from the mean of the probabilities of TEACHER and of this model. The option"
-            " can be given several times.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Let the teacher parse these files, and train the student on the result.",
-            metavar="TEXT",
-        ),
-    ] = None,
+    teachers: Annotated[list[str] | None, option(MODEL, "--teacher", metavar="MODEL")] = None,
+    text: Annotated[list[str] | None, typer.Argument(metavar="TEXT")] = None,
     dev: options.Dev = "",
     dev_split: options.DevSplit = None,
     recipe: options.Recipe = "small",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import MACHINE, MODEL
+from depkit.cli.help import MACHINE, MODEL, option
 
 
 def ensemble_command(
@@ -15,40 +15,10 @@ def ensemble_command(
     output: options.ModelOutput,
     dev: options.Dev = "",
     dev_split: options.DevSplit = None,
-    folds: Annotated[
-        int,
-        typer.Option(
-            min=2,
-            help="Divide the training sentences into this many folds. There is one member for each"
-            " fold, which is trained on all other folds.",
-            rich_help_panel=MODEL,
-        ),
-    ] = 6,
-    recipes: Annotated[
-        str,
-        typer.Option(
-            metavar="RECIPE,...",
-            help="Train the members with these recipes, which take turns. Instead of a recipe,"
-            " you can name a TOML file that changes settings of the recipe selfatt.",
-            rich_help_panel=MODEL,
-        ),
-    ] = "selfatt,bilstm",
-    mean: Annotated[
-        Literal["arithmetic", "geometric"],
-        typer.Option(
-            help="Average the members' probabilities with this mean when the ensemble parses.",
-            rich_help_panel=MODEL,
-        ),
-    ] = "arithmetic",
-    reuse: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DIR",
-            help="Copy finished members from this ensemble instead of training them."
-            " The option can be given several times.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
+    folds: Annotated[int, option(MODEL, min=2)] = 6,
+    recipes: Annotated[str, option(MODEL, metavar="RECIPE,...")] = "selfatt,bilstm",
+    mean: Annotated[Literal["arithmetic", "geometric"], option(MODEL)] = "arithmetic",
+    reuse: Annotated[list[str] | None, option(MODEL, metavar="DIR")] = None,
     config: options.Config = "",
     settings: options.Settings = None,
     elmo: options.TrainElmo = None,
@@ -59,25 +29,15 @@ def ensemble_command(
     max_time: options.MaxTime = "",
     punct: options.TrainPunct = "",
     keep_state: options.KeepState = False,
-    device: Annotated[
-        str,
-        typer.Option(
-            envvar="DEPKIT_DEVICE",
-            metavar="DEVICE",
-            help="Compute on these devices, separated by commas: auto (all GPUs, or the CPU if"
-            " there is none), cuda:0,cuda:1 or cpu,cpu. Each device trains one member at a time.",
-            rich_help_panel=MACHINE,
-        ),
-    ] = "auto",
+    device: Annotated[str, option(MACHINE, envvar="DEPKIT_DEVICE", metavar="DEVICE")] = "auto",
     threads: Annotated[
         int | None,
-        typer.Option(
+        option(
+            MACHINE,
             envvar="DEPKIT_THREADS",
             min=1,
             max=10_000,
-            help="Use this many CPU threads for each device, which has a process of its own.",
             show_default="all cores, divided by the number of devices",
-            rich_help_panel=MACHINE,
         ),
     ] = None,
     encoding: options.Encoding = "utf-8",

@@ -1,7 +1,7 @@
 """`depkit eval`: scores predicted trees against gold trees."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from depkit.cli.output import print_message, print_output
 from depkit.score.evaluation import Evaluation, find_metric
 from depkit.score.evaluators import EVALUATORS, Evaluator, find_evaluator
 from depkit.score.records import evaluation_records
-from depkit.score.significance import DEFAULT_SEED
+from depkit.score.significance import DEFAULT_SEED, Test
 
 NAMES = list(dict.fromkeys(name for evaluator in EVALUATORS for name in evaluator.metrics))
 
@@ -66,7 +66,7 @@ def evaluate_command(
     predicted: options.Predicted = False,
     relations: Annotated[bool, option(ANALYSIS, "--relations")] = False,
     confidence: Confidence = False,
-    test: Annotated[Literal["ar", "bootstrap", "mcnemar"] | None, option(ANALYSIS)] = None,
+    test: Annotated[Test | None, option(ANALYSIS)] = None,
     seed: Annotated[int, options.seed_option("--confidence and --test")] = DEFAULT_SEED,
     format: options.Format = None,
     as_json: options.JsonFlag = False,

@@ -19,23 +19,9 @@ _PACKAGES = ("torch", "transformers", "numpy", "numba")
 
 
 def info_command(
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="MODEL",
-            help="Describe this model (a model directory, or the name of a bundled model), or this"
-            " recipe.",
-        ),
-    ] = None,
-    recipes: Annotated[
-        bool,
-        typer.Option(
-            "--recipes",
-            help="List what each recipe is for, and the rows of the tables of papers with the"
-            " commands that train their models.",
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    model: Annotated[str | None, typer.Argument(metavar="MODEL")] = None,
+    recipes: Annotated[bool, typer.Option("--recipes")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
     quiet: Quiet = False,  # has no effect, but all commands accept it
     verbose: Annotated[
         bool, verbose_flag("Also print all settings of the model, as TOML.")
@@ -174,8 +160,7 @@ def _model_facts(name: str) -> dict[str, Any]:
     """Return the facts about a model; raises ModelError if the model is missing or damaged."""
     from depkit.parsers import model_directory as models
     from depkit.parsers.families import get_family
-    from depkit.parsers.inputs.parts import describe_inputs
-    from depkit.parsers.inputs.tables import SPECIAL
+    from depkit.parsers.inputs.parts import describe_inputs, used_parts
 
     directory = models.find_model(name)
     card, tokenizer = directory / models.CARD, directory / models.TOKENIZER
@@ -199,17 +184,14 @@ def _model_facts(name: str) -> dict[str, Any]:
     vocabulary = models.read_vocabulary(directory)
     if config.inputs.context.tune and not (directory / models.TRANSFORMER).is_dir():
         raise models.ModelError(f"{directory} is not a model: it has no {models.TRANSFORMER}")
-    tables = vocabulary.tables
-    inputs = (
-        ("words", config.inputs.word, vocabulary.words),
-        ("characters", config.inputs.char, vocabulary.characters),
-        (config.inputs.tag_column, config.inputs.tag, tables.get("tags", ())),
-        ("pretrained vectors", "vectors" in tables, tables.get("vectors", ())),
-    )
     return common | {
         "parameters": _count_parameters(directory / models.WEIGHTS),
         "inputs": describe_inputs(config.inputs),
-        "reads": {kind: len(table) - len(SPECIAL) for kind, size, table in inputs if size},
+        "reads": {
+            part.table_label: len(vocabulary.tables[part.table]) - len(part.first_symbols)
+            for part in used_parts(config.inputs)
+            if part.table
+        },
         "predicts": {column: len(table) for column, table in vocabulary.columns.items()},
         "family": config.family,
         "default_tokenizer": get_family(config).default_tokenizer,

@@ -7,50 +7,22 @@ from typing import Annotated
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import OUTPUT, TRAINING
+from depkit.cli.help import OUTPUT, TRAINING, option
 
 
 def jackknife_command(
-    train: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRAIN", help="Tag this treebank; - is stdin, which is also the default."
-        ),
-    ] = "-",
+    train: Annotated[str, typer.Argument(metavar="TRAIN")] = "-",
     *,
     output: options.Output = "-",
-    folds: Annotated[
-        int,
-        typer.Option(
-            min=2,
-            help="Divide the file into this many folds, and tag each fold with a tagger that is"
-            " trained on the other folds.",
-            rich_help_panel=TRAINING,
-        ),
-    ] = 10,
+    folds: Annotated[int, option(TRAINING, min=2)] = 10,
     recipe: options.Recipe = "tagger",
     config: options.Config = "",
     settings: options.Settings = None,
     elmo: options.TrainElmo = None,
     epochs: options.Epochs = None,
     seed: options.TrainSeed = 1,
-    work: Annotated[
-        str,
-        typer.Option(
-            metavar="DIR",
-            help="Write the taggers into this directory and keep them there, so that --resume can"
-            " continue and the taggers can be used.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = "",
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Continue the interrupted training of the taggers in --work.",
-            rich_help_panel=TRAINING,
-        ),
-    ] = False,
+    work: Annotated[str, option(OUTPUT, metavar="DIR")] = "",
+    resume: Annotated[bool, option(TRAINING, "--resume")] = False,
     keep_state: options.KeepState = False,
     device: options.Device = "auto",
     threads: options.Threads = None,

@@ -57,13 +57,14 @@ def subcommand(name: str) -> Any:
     module = {"eval": "evaluate"}.get(name, name)
     function = getattr(import_module(f"depkit.cli.{module}"), f"{module}_command")
     paragraphs, option_help = read_description(name, function.__doc__ or "")
+    _, shared_help = read_description("options", "")
     single_command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single_command.command(name, cls=Command, help="\n\n".join(paragraphs))(function)
     command: Any = typer.main.get_command(single_command)
     for parameter in command.params:
         is_argument = parameter.param_type_name == "argument"
         key = parameter.metavar if is_argument else max(parameter.opts, key=len)
-        parameter.help = option_help.get(key, parameter.help)
+        parameter.help = option_help.get(key) or parameter.help or shared_help.get(key)
     return command
 
 
@@ -71,7 +72,8 @@ def read_description(name: str, docstring: str) -> tuple[list[str], dict[str, st
     """Return the paragraphs of a subcommand's long help, and the help of arguments and options.
 
     They begin with the docstring; the rest stands in descriptions/. There, a paragraph of indented
-    lines below the name of an option, or of an argument, is its help.
+    lines below the name of an option, or of an argument, is its help. In options.txt, it is the
+    help of all commands that say nothing else about the option.
     """
     path = DESCRIPTIONS / f"{name}.txt"
     text = f"{docstring}\n\n{path.read_text('utf-8') if path.exists() else ''}"
@@ -86,18 +88,23 @@ def read_description(name: str, docstring: str) -> tuple[list[str], dict[str, st
     return paragraphs, option_help
 
 
+def called_command(arguments: list[str]) -> str:
+    """Return the name of the subcommand in a command line; that of `tag --folds` is jackknife."""
+    name = next((argument for argument in arguments if not argument.startswith("-")), "")
+    has_folds = any(argument.partition("=")[0] == "--folds" for argument in arguments)
+    return "jackknife" if name == "tag" and has_folds else name
+
+
 class Subcommands(Group):
     """The group of all subcommands, which imports only the one that is called."""
 
     def resolve_command(self, context: Any, arguments: list[str]) -> tuple[str, Any, list[str]]:
         """Return the called subcommand's name, the command and the arguments after the name."""
-        name, *rest = arguments
+        rest, name = arguments[1:], called_command(arguments)
         if name not in COMMANDS:
             context.fail(describe_unknown("command", name, COMMANDS, COMMANDS))
-        if name == "tag" and any(argument.partition("=")[0] == "--folds" for argument in rest):
-            if not {"-q", "--quiet"} & set(rest):
-                print_message("depkit: note: depkit tag --folds is now depkit jackknife --folds")
-            name = "jackknife"
+        if name != arguments[0] and not {"-q", "--quiet"} & set(rest):
+            print_message("depkit: note: depkit tag --folds is now depkit jackknife --folds")
         if name != "train" and started_by_torchrun():
             raise ConfigError(f"torchrun can start only depkit train; run depkit {name} without it")
         return name, subcommand(name), rest
@@ -213,7 +220,7 @@ def run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         if debug:
             raise
-        name = next((argument for argument in arguments if not argument.startswith("-")), "")
+        name = called_command(arguments)
         command = f"depkit {name}" if name in COMMANDS else "depkit"
         message = usage_message(error)
         see = " See" if message.endswith("?") else "; see"

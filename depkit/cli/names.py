@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 # Old names of options, which no help shows
 OLD_NAMES = {"--features": "--elmo", "--dev-features": "--dev-elmo"}
+ENCODING = {"encoding": "--encoding"}  # the argument that messages about broken sentences name
 # Arguments of the library whose options have other names
 _ARGUMENTS = {"algorithm": "decode", "probabilities": "prob", "context": "elmo"}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING
+from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING, option
 from depkit.cli.output import print_message
 from depkit.files.storage import is_url
 from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
@@ -91,12 +91,7 @@ def _encoding_option(help: str) -> Any:
 
 # Every option or argument of string type has a metavar that says what it takes. OFFERS in
 # pages/inventory.py lists all metavars, with what shells can complete for them.
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet", "-q", help="Print nothing on stderr except errors.", rich_help_panel=OTHER
-    ),
-]
+Quiet = Annotated[bool, option(OTHER, "--quiet", "-q")]
 Encoding = Annotated[
     str, _encoding_option("Read the input files in this text encoding, e.g. latin-1.")
 ]
@@ -108,133 +103,47 @@ EncodingOfTreebanks = Annotated[
         " encoding in which they are read; parses of raw text, and JSON, are written in UTF-8."
     ),
 ]
-Device = Annotated[
-    str,
-    typer.Option(
-        envvar="DEPKIT_DEVICE",
-        metavar="DEVICE",
-        help="Compute on this device: auto (a GPU if there is one, else the CPU), cpu, cuda,"
-        " cuda:N (the GPU with number N, from 0) or mps (the GPU of an Apple computer).",
-        rich_help_panel=MACHINE,
-    ),
-]
+Device = Annotated[str, option(MACHINE, envvar="DEPKIT_DEVICE", metavar="DEVICE")]
 Engine = Annotated[
     str,
-    typer.Option(
-        envvar=ENGINE_VARIABLE,
-        metavar="ENGINE",
-        help="Compute with onnx (ONNX Runtime: on a CPU, models with exported graphs) or torch."
-        " auto is onnx where it can be used, unless there is a GPU.",
-        callback=_check_engine,
-        rich_help_panel=MACHINE,
-    ),
+    option(MACHINE, envvar=ENGINE_VARIABLE, metavar="ENGINE", callback=_check_engine),
 ]
-PrecisionOption = Annotated[
-    Precision,
-    typer.Option(
-        "--precision",
-        help="Compute in this precision. auto is int8 with ONNX Runtime; with torch, it is bfloat16"
-        " if the device has it, else int8 if the model allows it, else float32.",
-        rich_help_panel=MACHINE,
-    ),
-]
+PrecisionOption = Annotated[Precision, option(MACHINE, "--precision")]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        envvar="DEPKIT_THREADS",
-        min=1,
-        max=10_000,
-        help="Use this many CPU threads.",
-        show_default="all cores",
-        rich_help_panel=MACHINE,
-    ),
+    option(MACHINE, envvar="DEPKIT_THREADS", min=1, max=10_000, show_default="all cores"),
 ]
 Models = Annotated[
     list[Path] | None,  # the type Path makes Typer split DEPKIT_MODEL as PATH is split
-    typer.Option(
+    option(
+        MODEL,
         "--model",
         envvar="DEPKIT_MODEL",
         metavar="MODEL",
-        help="Use this model: a model directory, or the name of a bundled model. Give the option"
-        " several times to average the probabilities of several models.",
         show_default="en-ewt",
         callback=_check_models,
-        rich_help_panel=MODEL,
     ),
 ]
 MeanOption = Annotated[
     Literal["arithmetic", "geometric"] | None,
-    typer.Option(
-        "--mean",
-        help="Average the probabilities of several models, or of an ensemble's members, with this"
-        " mean.",
-        show_default="arithmetic, or the mean chosen when the ensemble was trained",
-        rich_help_panel=MODEL,
+    option(
+        MODEL, "--mean", show_default="arithmetic, or the mean chosen when the ensemble was trained"
     ),
 ]
 Input = Annotated[
     Literal["text", "lines", "tokens", "conllu", "conllup", "conllx", "conll09", "ptb", "parquet"]
     | None,
-    typer.Option(
-        metavar="FORMAT",
-        help="Read the input in this format: text (running text), lines (one sentence per line),"
-        " tokens (one sentence per line, tokens separated by spaces), conllu, conllup (CoNLL-U with"
-        " further columns), conllx, conll09, ptb (bracketed trees) or parquet. By default, CoNLL"
-        " formats, bracketed trees and Parquet are recognised by the file's name or content, and"
-        " everything else is read as text.",
-        rich_help_panel=DATA,
-    ),
+    option(DATA, metavar="FORMAT"),
 ]
 OutputFormat = Annotated[
     Literal["conllu", "conllx", "conll09", "json", "ptb", "parquet"] | None,
-    typer.Option(
-        metavar="FORMAT",
-        help="Write the output in this format: conllu, conllx, conll09, json (one line per"
-        " sentence, with character offsets), ptb (one bracketed tree per line, which is what"
-        " constituency parsers write by default) or parquet (one row per sentence). By default,"
-        " CoNLL files keep their format, text becomes conllu, and -o FILE.parquet is parquet."
-        " If the format changes, the sentences are converted as by depkit convert.",
-        rich_help_panel=OUTPUT,
-    ),
+    option(OUTPUT, metavar="FORMAT"),
 ]
-Output = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the output to this file; - is stdout.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-OutputDir = Annotated[
-    str,
-    typer.Option(
-        metavar="DIR",
-        help="Write one output file for each input file into this directory, under the input"
-        " file's name; only the suffix changes with the format.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Elmo = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--elmo",
-        metavar="FILE",
-        help="Read the ELMo vectors of an input file from this HDF5 file, for a model that needs"
-        " them. Give the option once for each input file, in the same order.",
-        rich_help_panel=DATA,
-    ),
-]
+Output = Annotated[str, option(OUTPUT, "--output", "-o", metavar="FILE")]
+OutputDir = Annotated[str, option(OUTPUT, metavar="DIR")]
+Elmo = Annotated[list[str] | None, option(DATA, "--elmo", metavar="FILE")]
 BatchTokens = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Process at most this many words at once, padding included. Larger batches need more"
-        " memory.",
-        show_default="1200 on a CPU, 4000 on a GPU",
-        rich_help_panel=MACHINE,
-    ),
+    int | None, option(MACHINE, min=1, show_default="1200 on a CPU, 4000 on a GPU")
 ]
 
 # Options of the commands that train
@@ -243,43 +152,19 @@ TrainFiles = Annotated[
 ]
 ModelOutput = Annotated[
     str,
-    typer.Option(
+    option(
+        OUTPUT,
         "--output",
         "-o",
         metavar="DIR",
         help="Write the model into this directory, which must be new or empty, unless an"
         " interrupted training is continued.",
         callback=_refuse_url,
-        rich_help_panel=OUTPUT,
     ),
 ]
-Dev = Annotated[
-    str,
-    typer.Option(
-        metavar="FILE",
-        help="Choose the best epoch by the score on this development treebank.",
-        rich_help_panel=DATA,
-    ),
-]
-DevSplit = Annotated[
-    float | None,
-    typer.Option(
-        help="If you have no development treebank, hold out this share of the training sentences"
-        " instead, e.g. 0.1 for every tenth sentence.",
-        rich_help_panel=DATA,
-    ),
-]
-Recipe = Annotated[
-    str,
-    typer.Option(
-        envvar="DEPKIT_RECIPE",
-        metavar="RECIPE",
-        help="Train with this recipe, a set of settings that comes with depkit: selfatt, bilstm,"
-        " small and others. The command depkit info lists all recipes. A TOML file (NAME.toml)"
-        " changes settings of the recipe that it names as base, or else of selfatt.",
-        rich_help_panel=MODEL,
-    ),
-]
+Dev = Annotated[str, option(DATA, metavar="FILE")]
+DevSplit = Annotated[float | None, option(DATA)]
+Recipe = Annotated[str, option(MODEL, envvar="DEPKIT_RECIPE", metavar="RECIPE")]
 Config = Annotated[  # older than recipe files, which can do the same
     str,
     typer.Option(
@@ -291,139 +176,45 @@ Config = Annotated[  # older than recipe files, which can do the same
 ]
 Treebank = Annotated[
     str,
-    typer.Option(
+    option(
+        MODEL,
         "--treebank",
         metavar="NAME",
-        help="Annotate like this treebank, if the model was trained on several with"
-        " inputs.treebank.",
         show_default="the one with the name of the input file, or else the largest",
-        rich_help_panel=MODEL,
     ),
 ]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Override one setting of the recipe, e.g. encoder.layers=4. The option can be given"
-        " several times. depkit train --help explains important settings.",
-        rich_help_panel=MODEL,
-    ),
-]
+Settings = Annotated[list[str] | None, option(MODEL, "--set", metavar="KEY=VALUE")]
 TrainElmo = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        DATA,
         "--elmo",
         metavar="FILE",
         help="Read the ELMo vectors of a TRAIN file from this HDF5 file. Give the option once for"
         " each TRAIN file, in the same order.",
-        rich_help_panel=DATA,
     ),
 ]
-DevElmo = Annotated[
-    str,
-    typer.Option(
-        metavar="FILE",
-        help="Read the ELMo vectors of the --dev treebank from this HDF5 file.",
-        rich_help_panel=DATA,
-    ),
-]
-Parses = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parses",
-        metavar="FILE",
-        help="Train a parser to correct the trees of this file, which are parses of a TRAIN file."
-        " Give the option once for each TRAIN file, in the same order, together with --recipe"
-        " refine.",
-        rich_help_panel=DATA,
-    ),
-]
-DevParses = Annotated[
-    str,
-    typer.Option(
-        metavar="FILE",
-        help="Correct the trees of this file, which are parses of the --dev treebank.",
-        rich_help_panel=DATA,
-    ),
-]
-TrainSeed = Annotated[
-    int,
-    typer.Option(
-        envvar="DEPKIT_SEED",
-        min=0,
-        max=2**31,
-        help="Use this seed for all random numbers, for example initial weights and the order of"
-        " sentences.",
-        rich_help_panel=TRAINING,
-    ),
-]
-Epochs = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Train for at most this many epochs.",
-        show_default="set by the recipe",
-        rich_help_panel=TRAINING,
-    ),
-]
-Patience = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Stop training when this many epochs in a row have not improved the dev score.",
-        show_default="set by the recipe",
-        rich_help_panel=TRAINING,
-    ),
-]
+DevElmo = Annotated[str, option(DATA, metavar="FILE")]
+Parses = Annotated[list[str] | None, option(DATA, "--parses", metavar="FILE")]
+DevParses = Annotated[str, option(DATA, metavar="FILE")]
+TrainSeed = Annotated[int, option(TRAINING, envvar="DEPKIT_SEED", min=0, max=2**31)]
+Epochs = Annotated[int | None, option(TRAINING, min=1, show_default="set by the recipe")]
+Patience = Annotated[int | None, option(TRAINING, min=1, show_default="set by the recipe")]
 TrainPunct = Annotated[
-    str,
-    typer.Option(
-        "--punct",
-        metavar="POLICY",
-        help="Leave the words that this policy selects as punctuation out of the dev scores."
-        " depkit eval --help lists the policies (--punct).",
-        show_default="set by the recipe",
-        rich_help_panel=TRAINING,
-    ),
+    str, option(TRAINING, "--punct", metavar="POLICY", show_default="set by the recipe")
 ]
 TrainEvalb = Annotated[
     str,
-    typer.Option(
+    option(
+        TRAINING,
         "--evalb",
         metavar="PARAMETERS",
-        help="Score bracketed dev trees with these parameters of EVALB: collins, nk, new, spmrl, or"
-        " the name of a parameter file (.prm).",
         show_default="spmrl if labels have features, as in NP##f=s##, otherwise collins",
-        rich_help_panel=TRAINING,
     ),
 ]
-MaxTime = Annotated[
-    str,
-    typer.Option(
-        metavar="TIME",
-        help="Stop training a model after this time, e.g. 90s, 10m or 2h. The calibration that"
-        " follows the training takes additional time.",
-        rich_help_panel=TRAINING,
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Continue an interrupted training in the output directory.",
-        rich_help_panel=TRAINING,
-    ),
-]
-KeepState = Annotated[
-    bool,
-    typer.Option(
-        "--keep-state",
-        help="Keep the optimiser's state when the training is finished, so that it can be resumed"
-        " with more epochs. The state is several times as large as the model.",
-        rich_help_panel=TRAINING,
-    ),
-]
+MaxTime = Annotated[str, option(TRAINING, metavar="TIME")]
+Resume = Annotated[bool, option(TRAINING, "--resume")]
+KeepState = Annotated[bool, option(TRAINING, "--keep-state")]
 TrainVerbose = Annotated[bool, verbose_flag("Print all settings of the training on stderr.")]
 VerboseSpeed = Annotated[
     bool, verbose_flag("Print the number of words and the speed on stderr at the end.")
@@ -436,24 +227,16 @@ SUBTYPES_HELP = (
 )
 Punct = Annotated[
     str,
-    typer.Option(
+    option(
+        DATA,
         metavar="POLICY",
         help="Leave these words of the gold file out of the scores as punctuation: keep (none), ptb"
         " (words with the XPOS `` '' : , or .), ptb7 (the same and -LRB- or -RRB-), ctb (XPOS PU),"
         " unicode (forms that consist of punctuation characters, as in the CoNLL scripts), upos"
         " (UPOS PUNCT), deprel (relation punct) or tags:A,B,... (the XPOS A, B, ...).",
-        rich_help_panel=DATA,
     ),
 ]
-Predicted = Annotated[
-    bool,
-    typer.Option(
-        "--predicted",
-        help="Score PHEAD, PDEPREL and the other columns with predicted values of CoNLL-09 PRED"
-        " files, instead of HEAD, DEPREL, LEMMA, POS and FEAT.",
-        rich_help_panel=DATA,
-    ),
-]
+Predicted = Annotated[bool, option(DATA, "--predicted")]
 From = Annotated[
     Literal["conllu", "conllup", "conllx", "conll09", "ptb", "parquet"] | None,
     typer.Option(
@@ -465,12 +248,12 @@ From = Annotated[
 ]
 Format = Annotated[
     TableFormat | None,
-    typer.Option(
+    option(
+        OUTPUT,
         "--format",
         help="Print the tables in this format. In CSV, a text that begins with = + - or @ gets an"
         " apostrophe before it, so that a spreadsheet does not run it as a formula.",
         show_default="text",
-        rich_help_panel=OUTPUT,
     ),
 ]
 JsonFlag = Annotated[  # an older name of --format json

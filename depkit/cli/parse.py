@@ -5,106 +5,32 @@ from typing import Annotated, Literal, cast
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import MACHINE, MODEL, OUTPUT
+from depkit.cli.help import MACHINE, MODEL, OUTPUT, option
 from depkit.parsers.engine.names import EngineName
 
-Files = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="FILE", help="Parse these files; - is stdin, which is also the default."
-    ),
-]
+Files = Annotated[list[str] | None, typer.Argument(metavar="FILE")]
 Tags = Annotated[
-    Literal["keep", "predict"] | None,
-    typer.Option(
-        help="Choose keep to leave all tags and lemmas as they are in the input, or predict to"
-        " replace them by the model's predictions.",
-        show_default="fill in empty tag columns only",
-        rich_help_panel=MODEL,
-    ),
+    Literal["keep", "predict"] | None, option(MODEL, show_default="fill in empty tag columns only")
 ]
 Decode = Annotated[
     Literal["mst", "eisner", "argmax"] | None,
-    typer.Option(
-        help="Decode heads with this algorithm: mst (the best tree), eisner (the best"
-        " projective tree) or argmax (the best head of every word, which may not form a tree).",
-        show_default="set by the model, usually mst",
-        rich_help_panel=MODEL,
-    ),
+    option(MODEL, show_default="set by the model, usually mst"),
 ]
-Root = Annotated[
-    Literal["auto", "single", "multi"],
-    typer.Option(
-        help="Allow only a single root word per sentence (single), or several (multi). auto is"
-        " single if every sentence on which the model was trained has a single root word, else"
-        " multi.",
-        rich_help_panel=MODEL,
-    ),
-]
+Root = Annotated[Literal["auto", "single", "multi"], option(MODEL)]
 Tokenizer = Annotated[
     str,
-    typer.Option(
+    option(
+        MODEL,
         metavar="MODEL",
-        help="Split text into sentences and words with the tokenizer of this model.",
         show_default="the model's own; en-ewt for constituency parsers without one",
-        rich_help_panel=MODEL,
     ),
 ]
-Dependencies = Annotated[
-    Literal["sd", "ud", "ud2"] | None,
-    typer.Option(
-        help="Convert the trees of a constituency parser to dependencies: sd (Stanford"
-        " Dependencies), ud (Universal Dependencies as CoreNLP writes them) or ud2 (as in"
-        " UD_English-EWT).",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Prob = Annotated[
-    bool,
-    typer.Option(
-        "--prob",
-        help="Write the probability of every word's head and relation.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Marginals = Annotated[
-    bool,
-    typer.Option(
-        "--marginals",
-        help="With --prob, compute the probability of a head from all possible trees of the"
-        " sentence, not separately for each word. This is slow for long sentences.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Passes = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        help="With a model that corrects parses, correct the trees this many times.",
-        rich_help_panel=MODEL,
-    ),
-]
-OutOfFold = Annotated[
-    bool,
-    typer.Option(
-        "--out-of-fold",
-        help="Parse the training files of an ensemble; each sentence is parsed by the member"
-        " that was not trained on it.",
-        rich_help_panel=MODEL,
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change one of the model's settings that do not require new training:"
-        " encoder.window, encoder.relaxed and encoder.attend restrict self-attention, e.g."
-        " encoder.window=10; inputs.context.model=DIRECTORY names the directory of the model's"
-        " frozen transformer. The option can be given several times.",
-        rich_help_panel=MODEL,
-    ),
-]
+Dependencies = Annotated[Literal["sd", "ud", "ud2"] | None, option(OUTPUT)]
+Prob = Annotated[bool, option(OUTPUT, "--prob")]
+Marginals = Annotated[bool, option(OUTPUT, "--marginals")]
+Passes = Annotated[int, option(MODEL, min=1)]
+OutOfFold = Annotated[bool, option(MODEL, "--out-of-fold")]
+Settings = Annotated[list[str] | None, option(MODEL, "--set", metavar="KEY=VALUE")]
 ShardOption = Annotated[
     str,
     typer.Option(
@@ -144,16 +70,7 @@ Address = Annotated[
         rich_help_panel=MACHINE,
     ),
 ]
-SkipDone = Annotated[
-    bool,
-    typer.Option(
-        "--skip-done",
-        help="Skip files that the same command has already finished. For each output file, a"
-        " file NAME.done records how it was made. If the input, the model, an option or the"
-        " output has changed since then, the file is parsed again.",
-        rich_help_panel=MACHINE,
-    ),
-]
+SkipDone = Annotated[bool, option(MACHINE, "--skip-done")]
 
 
 def parse_command(

@@ -31,16 +31,8 @@ BINS = {
 
 
 def stats_command(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="Count what is in these files; - is stdin."),
-    ],
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json", help="Print JSON: one object, or a list of objects for several files."
-        ),
-    ] = False,
+    files: Annotated[list[str], typer.Argument(metavar="FILE")],
+    as_json: Annotated[bool, typer.Option("--json")] = False,
     source: From = None,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import MODEL, OUTPUT
+from depkit.cli.help import MODEL, OUTPUT, option
 from depkit.cli.output import print_message
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
@@ -33,49 +33,14 @@ COLUMNS = (
 
 
 def suspects_command(
-    treebank: Annotated[
-        str,
-        typer.Argument(metavar="TREEBANK", help="Find suspects in this CoNLL file; - is stdin."),
-    ],
-    parses: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            rich_help_panel=MODEL,
-        ),
-    ] = "",
+    treebank: Annotated[str, typer.Argument(metavar="TREEBANK")],
+    parses: Annotated[list[str] | None, option(MODEL, metavar="FILE")] = None,
+    model: Annotated[str, option(MODEL, metavar="MODEL")] = "",
     limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Write only this many suspects, those with the highest scores.",
-            show_default=f"all; {LIMIT:,} in a page",
-            rich_help_panel=OUTPUT,
-        ),
+        int | None, option(OUTPUT, min=1, show_default=f"all; {LIMIT:,} in a page")
     ] = None,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = "-",
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
+    output: Annotated[str, option(OUTPUT, "--output", "-o", metavar="FILE")] = "-",
+    as_json: Annotated[bool, option(OUTPUT, "--json")] = False,
     device: options.Device = "auto",
     threads: options.Threads = None,
     encoding: options.Encoding = "utf-8",

@@ -5,29 +5,17 @@ from typing import Annotated, Literal, cast
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import MODEL
+from depkit.cli.help import MODEL, option
 from depkit.parsers.engine.names import EngineName
 
 
 def tag_command(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE", help="Tag these files; - is stdin, which is also the default."
-        ),
-    ] = None,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE")] = None,
     *,
     models: options.Models = None,
     mean: options.MeanOption = None,
     input: options.Input = None,
-    tags: Annotated[
-        Literal["missing", "predict"],
-        typer.Option(
-            help="Choose missing to fill in empty tag columns only, or predict to replace all tags"
-            " and lemmas.",
-            rich_help_panel=MODEL,
-        ),
-    ] = "predict",
+    tags: Annotated[Literal["missing", "predict"], option(MODEL)] = "predict",
     format: options.OutputFormat = None,
     output: options.Output = "-",
     output_dir: options.OutputDir = "",

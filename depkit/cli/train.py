@@ -2,10 +2,8 @@
 
 from typing import Annotated
 
-import typer
-
 from depkit.cli import options
-from depkit.cli.help import MODEL, TRAINING
+from depkit.cli.help import MODEL, TRAINING, option
 
 
 def train_command(
@@ -21,26 +19,9 @@ def train_command(
     dev_elmo: options.DevElmo = "",
     parses: options.Parses = None,
     dev_parses: options.DevParses = "",
-    init: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="Start from the weights of this trained model, with the same network, vocabulary"
-            " and tokenizer.",
-            rich_help_panel=MODEL,
-        ),
-    ] = "",
+    init: Annotated[str, option(MODEL, metavar="MODEL")] = "",
     seed: options.TrainSeed = 1,
-    seeds: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Train this many models, with seeds from --seed upwards, in the directories"
-            " seed-1, seed-2 and so on of the output directory. Print the mean and the standard"
-            " deviation of their dev scores, and copy the best model into the output directory.",
-            rich_help_panel=TRAINING,
-        ),
-    ] = 1,
+    seeds: Annotated[int, option(TRAINING, min=1)] = 1,
     epochs: options.Epochs = None,
     patience: options.Patience = None,
     max_time: options.MaxTime = "",

@@ -79,7 +79,9 @@ def convert_files(
         sentences = retag(sentences, read(job.tags, strict=False))
     if job.original:
         original = read(job.original, strict=False)
-        sentences = merge(original, sentences, job.merge_tags, job.predicted, report)
+        sentences = merge(
+            original, sentences, tags=job.merge_tags, predicted=job.predicted, report=report
+        )
     converted = _change_format(sentences, job, report, problems)
     return write(converted, job.output, parquet=job.format is PARQUET)
 

@@ -152,7 +152,7 @@ def convert(
     head = sentence.head if "head" in source else [-1] * size
     lines = [*comments, *rows, end]
     return Sentence(
-        format, lines, row_indices, attributes, head, file=sentence.file, line=sentence.line,
+        format, lines, row_indices, attributes, head=head, file=sentence.file, line=sentence.line,
         constituents=sentence.constituents,
     )  # fmt: skip
 
@@ -182,7 +182,7 @@ def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:
     except HeadError as error:
         problem = FormatError(*sentence.location(error.word), f"P{error}")
     return Sentence(
-        sentence.format, sentence.lines, sentence.rows, attributes, head, file=sentence.file,
+        sentence.format, sentence.lines, sentence.rows, attributes, head=head, file=sentence.file,
         line=sentence.line, problem=problem, constituents=sentence.constituents,
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ TAGS = ("lemma", "upos", "xpos", "feats")
 def merge(
     originals: Iterable[Sentence],
     others: Iterable[Sentence],
+    *,
     tags: bool = False,
     predicted: bool = False,
     report: ConversionReport | None = None,
@@ -43,7 +44,9 @@ def merge(
         if broken.problem:
             yield broken
         else:
-            yield _merge_sentence(original, other, TAGS if tags else (), predicted, report)
+            yield _merge_sentence(
+                original, other, tags=TAGS if tags else (), predicted=predicted, report=report
+            )
 
 
 def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -53,7 +56,7 @@ def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator
     are treated as in `merge`.
     """
     for sentence, (other,) in pair_sentences(
-        Source("IN", sentences), [Source("--tags", others)], ADVICE
+        Source("IN", sentences), [Source("`tags`", others)], ADVICE
     ):
         broken = sentence if sentence.problem else other
         both_tags = sentence.format.name == "conllx" and sentence.upos == sentence.xpos
@@ -64,6 +67,7 @@ def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator
 def _merge_sentence(
     original: Sentence,
     other: Sentence,
+    *,
     tags: Sequence[str],
     predicted: bool,
     report: ConversionReport | None,

@@ -32,4 +32,4 @@ def convert(trees: Iterable[Tree]) -> Iterator[Sentence]:
         columns = {
             "upos": tags, "xpos": tags, "head": list(map(str, heads)), "deprel": relations,
         }  # fmt: skip
-        yield new_sentence(forms, columns, CONLLX, tree)
+        yield new_sentence(forms, columns, CONLLX, constituents=tree)

@@ -59,7 +59,9 @@ def annotate(tree: Tree) -> dict[str, list[str]]:
         if base_relation(relation) in _FUNCTION_UPOS and upos[i] in _CONTENT_UPOS:
             if "fixed" not in children[i]:
                 upos[i] = _FUNCTION_UPOS[base_relation(relation)]
-        relations[i] = _check_relation(i, heads, relations, upos, children)
+        relations[i] = _check_relation(
+            i, heads=heads, relations=relations, upos=upos, children=children
+        )
     _keep_one_object(heads, relations)
     feats = []
     for i, (form, tag) in enumerate(zip(forms, tags, strict=True)):
@@ -75,6 +77,7 @@ def annotate(tree: Tree) -> dict[str, list[str]]:
 
 def _check_relation(
     index: int,
+    *,
     heads: Sequence[int],
     relations: Sequence[str],
     upos: Sequence[str],
@@ -170,7 +173,7 @@ def convert(trees: Iterable[Tree], ids: Iterable[str] | None = None) -> Iterator
         misc = ["_" if space or i in inner else "SpaceAfter=No" for i, space in enumerate(spaces)]
         columns = {**annotate(tree), "xpos": tags, "misc": misc}
         comments = [f"# sent_id = {sent_id}\n", f"# text = {text}\n"]
-        sentence = new_sentence(forms, columns, CONLLU, tree, comments)
+        sentence = new_sentence(forms, columns, CONLLU, constituents=tree, comments=comments)
         yield _with_ranges(sentence, ranges, spaces) if ranges else sentence
 
 
@@ -186,5 +189,10 @@ def _with_ranges(
         rows[first:] = [row + 1 for row in rows[first:]]
     columns = {name: sentence.column(name) for name in sentence.format.columns}
     return Sentence(
-        sentence.format, lines, rows, columns, sentence.head, constituents=sentence.constituents
+        sentence.format,
+        lines,
+        rows,
+        columns,
+        head=sentence.head,
+        constituents=sentence.constituents,
     )

@@ -74,4 +74,4 @@ def convert(trees: Iterable[Tree], ids: Iterable[str] | None = None) -> Iterator
             "misc": ["_" if space else "SpaceAfter=No" for space in spaces],
         }
         comments = [f"# sent_id = {sent_id}\n", f"# text = {join_words(forms, spaces)}\n"]
-        yield new_sentence(forms, columns, CONLLU, tree, comments)
+        yield new_sentence(forms, columns, CONLLU, constituents=tree, comments=comments)

@@ -9,7 +9,7 @@ from depkit.corpus.cleaning import clean_tree
 from depkit.corpus.penn import FEATURES, remove_features
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.tree import Tree
-from depkit.files.encodings import BOM
+from depkit.files.encodings import BOM, NAME_ENCODING
 from depkit.files.errors import FormatError
 from depkit.files.limits import OBJECT, max_sentence, too_large
 
@@ -242,5 +242,4 @@ def _check_characters(block: _Block) -> None:
     if match := re.search("[\ud800-\udfff]", block.text):
         line = block.line + block.text.count("\n", 0, match.start())
         byte = f"byte 0x{ord(match[0]) - 0xDC00:02X}" if match[0] >= "\udc80" else "a surrogate"
-        raise _Problem(line, f"{byte} cannot be decoded; name the file's encoding, for example"
-                       " --encoding latin-1")  # fmt: skip
+        raise _Problem(line, f"{byte} cannot be decoded; {NAME_ENCODING}")

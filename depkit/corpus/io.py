@@ -65,15 +65,16 @@ def read(
         # Reading that is not strict must keep every line, which is impossible with brackets.
         chosen = given_format or (named if strict or named is not PTB else None)
         with open_bytes(path) as binary:
-            yield from read_stream(binary, chosen, encoding, path, strict)
+            yield from read_stream(binary, chosen, encoding, path, strict=strict)
     else:
-        yield from _read_lines(source, given_format, "-", strict)
+        yield from _read_lines(source, given_format, "-", strict=strict)
 
 
 def _read_lines(
     lines: Iterable[str],
     format: Format | None,
     file: str,
+    *,
     strict: bool,
     line: int = 1,
     character: int = 0,
@@ -85,7 +86,7 @@ def _read_lines(
     if format is PTB:
         yield from read_sentences(lines, file, strict)
     else:
-        yield from read_lines(lines, format, file, strict, line, character)
+        yield from read_lines(lines, format, file, strict, line=line, character=character)
 
 
 def _peek(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
@@ -202,6 +203,7 @@ def read_stream(
     format: Format | None = None,
     encoding: str = "utf-8",
     file: str = "-",
+    *,
     strict: bool = True,
     line: int = 1,
     character: int = 0,
@@ -223,12 +225,12 @@ def read_stream(
         ValueError: The encoding is unknown.
     """
     if format is PARQUET or is_parquet(binary):
-        yield from read_parquet(binary, file, strict)
+        yield from read_parquet(binary, file, strict=strict)
         return
     # `_read_lines` recognises trees by their first character, unless it is told the format.
     has_sentences = format is not PTB if format or not strict else None
     with _decoding_errors(file), decode_lines(binary, encoding, file, has_sentences) as lines:
-        yield from _read_lines(lines, format, file, strict, line, character)
+        yield from _read_lines(lines, format, file, strict=strict, line=line, character=character)
 
 
 @contextmanager
@@ -237,7 +239,7 @@ def _decoding_errors(file: str) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
+        message = f"the file cannot be decoded: {error}; name its encoding with `encoding`"
         raise FormatError(file, 0, "", message) from None
 
 

@@ -61,7 +61,9 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
                 {"first": token.first + 1, "last": token.last + 1, "form": token.text,
                  "start": start, "end": end}
             )  # fmt: skip
-        words += _make_words(sentence, token.first, token.last, token.text, start)
+        words += _make_words(
+            sentence, first=token.first, last=token.last, text=token.text, start=start
+        )
         texts += [token.before if texts else "", token.text, token.after]
         offset = end + len(token.after)
     record: dict[str, Any] = {"sent_id": sentence.sent_id or None}
@@ -78,7 +80,7 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
 
 
 def _make_words(
-    sentence: Sentence, first: int, last: int, text: str, start: int
+    sentence: Sentence, *, first: int, last: int, text: str, start: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of the words of a token.
 

@@ -60,12 +60,16 @@ def pair_sentences(
             raise FormatError(gold.name or "gold", 0, "", "there are no sentences")
         if reference is None:
             longer = next(predicted for predicted in row[1:] if predicted is not None)
-            raise _gold_ended_error(gold, previous_row[0], longer, number, advice)
+            raise _gold_ended_error(
+                gold, previous_row[0], predicted=longer, number=number, advice=advice
+            )
         for system, predicted, previous in zip(systems, row[1:], previous_row[1:], strict=True):
             if predicted is None and number == 1:
                 raise FormatError(system.name, 0, "", "there are no sentences")
             if predicted is None:
-                raise _system_ended_error(system, previous, reference, number, advice)
+                raise _system_ended_error(
+                    system, previous, gold=reference, number=number, advice=advice
+                )
             if predicted.form != reference.form and not (predicted.problem or reference.problem):
                 raise _different_words_error(reference, predicted, number, advice)
         yield reference, row[1:]
@@ -112,7 +116,7 @@ def quote_context(forms: Sequence[str], word: int, escaped: bool = False) -> str
 
 
 def _gold_ended_error(
-    gold: Source, last: Sentence | None, predicted: Sentence, number: int, advice: str
+    gold: Source, last: Sentence | None, *, predicted: Sentence, number: int, advice: str
 ) -> FormatError:
     location = (
         _describe_location(last, len(last) - 1, number - 1) if last else gold.name or "the gold"
@@ -122,7 +126,7 @@ def _gold_ended_error(
 
 
 def _system_ended_error(
-    system: Source, last: Sentence | None, gold: Sentence, number: int, advice: str
+    system: Source, last: Sentence | None, *, gold: Sentence, number: int, advice: str
 ) -> FormatError:
     file, line, _ = last.location(len(last) - 1) if last else (system.name, 0, "")
     location = _describe_location(gold, 0, number)

@@ -78,7 +78,9 @@ def to_batches(sentences: Sentence | Iterable[Sentence]) -> "Iterator[RecordBatc
     size = 0
     for number, sentence in enumerate(as_iterable(sentences)):
         if number and sentence.lines[0] == BOM:
-            sentence = parse_block(sentence.lines[1:], CONLLU, sentence.file, sentence.line, True)
+            sentence = parse_block(
+                sentence.lines[1:], CONLLU, sentence.file, sentence.line, strict=True
+            )
         block.append(sentence)
         size += sum(map(len, sentence.lines))
         if len(block) == _BATCH_SENTENCES or size >= _BATCH_CHARACTERS:
@@ -106,12 +108,13 @@ def from_batches(
             see `limits`.
         ValueError: pyarrow is not installed.
     """
-    return _parse_batches(batches, file, strict)
+    return _parse_batches(batches, file, strict=strict)
 
 
 def _parse_batches(
     batches: "Iterable[RecordBatch]",
     file: str,
+    *,
     strict: bool,
     first: int = 0,
     line: int = 1,
@@ -120,7 +123,7 @@ def _parse_batches(
     """Yield what `from_batches` yields; first, line: as for `read_parquet`; limit: of all bytes."""
     blocks = _convert_batches(batches, file, first + 1, limit)
     for row, block in enumerate(blocks, start=first + 1):
-        sentence = _parse_row(block, file, row, line, strict)
+        sentence = _parse_row(block, file, row, line=line, strict=strict)
         sentence.block = (row - 1) // BLOCK_ROWS
         yield sentence
         line += _count_lines(block)
@@ -192,6 +195,7 @@ def find_block_lines(binary: BinaryIO, file: str) -> list[int]:
 def read_parquet(
     binary: BinaryIO,
     file: str = "-",
+    *,
     strict: bool = True,
     first: int = 0,
     stop: int | None = None,
@@ -221,7 +225,9 @@ def read_parquet(
             _copy_limited(binary, copy, file)
             binary = copy
         batches = _read_batches(binary, file, first, stop)
-        yield from _parse_batches(batches, file, strict, first, line, _limit_rows(binary))
+        yield from _parse_batches(
+            batches, file, strict=strict, first=first, line=line, limit=_limit_rows(binary)
+        )
 
 
 def _limit_rows(binary: BinaryIO) -> int:
@@ -390,7 +396,7 @@ def _make_blocks(batch: "RecordBatch", file: str, row: int) -> list[list[str]]:
         if name not in names or pa.types.is_null(batch[name].type):
             cells.append(pa.array(["_"] * len(ids)))
             continue
-        values = _flatten(batch[name], lengths, file, row, name)
+        values = _flatten(batch[name], lengths, file=file, row=row, name=name)
         if name == "tokens" and values.null_count:
             word = values.is_null().index(True).as_py()
             index = int(np.searchsorted(offsets, word, side="right")) - 1
@@ -438,7 +444,7 @@ def _decode(column: "Array") -> "Array":
     return column.cast(decoded(column.type))
 
 
-def _flatten(column: "Array", lengths: np.ndarray, file: str, row: int, name: str) -> "Array":
+def _flatten(column: "Array", lengths: np.ndarray, *, file: str, row: int, name: str) -> "Array":
     """Return the values of a column of lists; a null list is replaced by one null for each word.
 
     Raises FormatError if the length of any other list is not the number of tokens.
@@ -491,7 +497,7 @@ def _restore_originals(
             if not "".join(block).strip(BOM + "\r\n"):
                 _raise_row_error(file, row + index, "original contains no sentence")
             indices.append(index)
-            sentences.append(_parse_row(block, file, row + index, 1, True))
+            sentences.append(_parse_row(block, file, row + index, line=1, strict=True))
     for index, sentence, block in zip(
         indices, sentences, _make_blocks(_encode(sentences), file, row), strict=True
     ):
@@ -501,12 +507,12 @@ def _restore_originals(
         blocks[index] = list(sentence.lines)
 
 
-def _parse_row(block: list[str], file: str, row: int, line: int, strict: bool) -> Sentence:
+def _parse_row(block: list[str], file: str, row: int, *, line: int, strict: bool) -> Sentence:
     """Parse the lines of a sentence; line: the number of the first one."""
     if not strict:
-        return parse_block(block, CONLLU, file, line, strict)
+        return parse_block(block, CONLLU, file, line, strict=strict)
     try:
-        return parse_block(block, CONLLU, file, line, strict)
+        return parse_block(block, CONLLU, file, line, strict=strict)
     except FormatError as error:
         raise FormatError(file, 0, error.sent_id, f"row {row}: {error.message}") from None
 
@@ -629,7 +635,9 @@ def _read_batches(
                 for number, path in enumerate(paths)
                 if path.partition(".")[0] in names
             }
-            size, offset, indices = check_row_group(columns, group.num_rows, binary, file, offset)
+            size, offset, indices = check_row_group(
+                columns, group.num_rows, binary=binary, file=file, after=offset
+            )
             indices = {path: counts for path, counts in indices.items() if path in texts}
             repetitive = _find_repetitive(binary, metadata, index, indices)
             parquet = _open(binary, metadata=metadata, read_dictionary=repetitive)

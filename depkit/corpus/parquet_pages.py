@@ -66,7 +66,7 @@ def _count_elements(binary: BinaryIO) -> int:
 
 
 def check_row_group(
-    columns: Mapping[str, Any], rows: int, binary: BinaryIO, file: str, after: int = 0
+    columns: Mapping[str, Any], rows: int, *, binary: BinaryIO, file: str, after: int = 0
 ) -> tuple[int, int, dict[str, tuple[int, bool]]]:
     """Return the size of a row group in memory, the offset of its end, and its indices.
 

@@ -15,7 +15,7 @@ from depkit.corpus.sentence import (
     find_comment,
     parse_heads,
 )
-from depkit.files.encodings import BOM
+from depkit.files.encodings import BOM, NAME_ENCODING
 from depkit.files.errors import FormatError
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -29,6 +29,7 @@ def read_lines(
     format: Format | None = None,
     file: str = "-",
     strict: bool = True,
+    *,
     line: int = 1,
     character: int = 0,
 ) -> Iterator[Sentence]:
@@ -64,7 +65,7 @@ def read_lines(
         elif has_text:  # Blank lines belong to the sentence before them.
             if is_first or not format:
                 format, is_first = _choose_format(block, format, file), False
-            yield parse_block(block, format, file, start, strict, character)
+            yield parse_block(block, format, file, start, strict=strict, character=character)
             has_mark = start == 1 and block[0] == BOM
             start += len(block) - has_mark
             character += sum(map(len, block)) - has_mark
@@ -72,7 +73,7 @@ def read_lines(
     if has_text:
         if is_first or not format:
             format = _choose_format(block, format, file)
-        yield parse_block(block, format, file, start, strict, character)
+        yield parse_block(block, format, file, start, strict=strict, character=character)
 
 
 def _choose_format(block: Sequence[str], format: Format | None, file: str) -> Format | None:
@@ -105,6 +106,7 @@ def parse_block(
     format: Format | None,
     file: str,
     start: int,
+    *,
     strict: bool,
     character: int = 0,
 ) -> Sentence:
@@ -135,14 +137,16 @@ def parse_block(
             head = parse_heads(columns["head"])
         except HeadError as error:
             raise _Problem(rows[error.word], str(error)) from None
-        sentence = Sentence(format, block, rows, columns, head, file=file, line=start)
+        sentence = Sentence(format, block, rows, columns, head=head, file=file, line=start)
     except _Problem as problem:
         line = start + problem.index - begin
         sent_id = find_comment(block, "sent_id").encode(errors="replace").decode()
         format_error = FormatError(file, line, sent_id, str(problem))
         if strict:
             raise format_error from None
-        sentence = _recover_sentence(block, begin, format or CONLLU, file, start, format_error)
+        sentence = _recover_sentence(
+            block, begin, format=format or CONLLU, file=file, start=start, problem=format_error
+        )
     sentence.block = character // ROWS_BLOCK
     return sentence
 
@@ -192,8 +196,7 @@ def describe_undecodable(line: str, index: int) -> str:
     """Return a message about the surrogate at an index of a line."""
     code_point, position = ord(line[index]), describe_position(line, index)
     if 0xDC80 <= code_point <= 0xDCFF:  # made from a byte by Python's error handler surrogateescape
-        advice = "name the file's encoding, for example --encoding latin-1"
-        return f"byte 0x{code_point - 0xDC00:02X} {position} cannot be decoded; {advice}"
+        return f"byte 0x{code_point - 0xDC00:02X} {position} cannot be decoded; {NAME_ENCODING}"
     return f"U+{code_point:04X} {position} is a lone surrogate, not a character"
 
 
@@ -286,7 +289,7 @@ def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
 
 
 def _recover_sentence(
-    block: Sequence[str], begin: int, format: Format, file: str, start: int, problem: FormatError
+    block: Sequence[str], begin: int, *, format: Format, file: str, start: int, problem: FormatError
 ) -> Sentence:
     """Make a sentence from broken lines, with its `problem`.
 
@@ -305,4 +308,4 @@ def _recover_sentence(
     }
     head = [HEAD_NUMBERS[cells[format.index("head")]] for cells in table]
     head = [number if number <= len(head) else -1 for number in head]
-    return Sentence(format, block, rows, columns, head, file=file, line=start, problem=problem)
+    return Sentence(format, block, rows, columns, head=head, file=file, line=start, problem=problem)

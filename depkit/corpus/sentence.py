@@ -67,8 +67,8 @@ class Sentence:
         lines: Iterable[str],
         rows: Sequence[int],
         columns: Mapping[str, Iterable[str]],
-        head: Iterable[int],
         *,
+        head: Iterable[int],
         file: str = "",
         line: int = 0,
         problem: FormatError | None = None,
@@ -464,6 +464,7 @@ def new_sentence(
     form: Sequence[str],
     columns: Mapping[str, Sequence[str | int]] | None = None,
     format: Format = CONLLU,
+    *,
     constituents: "Tree | None" = None,
     comments: Sequence[str] = (),
 ) -> Sentence:
@@ -491,7 +492,7 @@ def new_sentence(
     lines = ["\t".join(row) + "\n" for row in zip(*filled.values(), strict=True)] + ["\n"]
     head = parse_heads(filled["head"])
     rows = range(len(comments), len(comments) + len(form))
-    return Sentence(format, [*comments, *lines], rows, filled, head, constituents=constituents)
+    return Sentence(format, [*comments, *lines], rows, filled, head=head, constituents=constituents)
 
 
 def _check_columns(

@@ -14,7 +14,7 @@ from depkit.corpus.emoji import EMOJI
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import CONTROLS, encode_spaces
-from depkit.files.encodings import BOM, check_encoding
+from depkit.files.encodings import BOM, NAME_ENCODING, check_encoding
 from depkit.files.errors import FormatError
 from depkit.files.limits import max_sentence, too_large
 
@@ -78,11 +78,11 @@ def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> It
             problem = FormatError(
                 file, line + error.object[: error.start].count(b"\n"), "",
                 f"byte 0x{error.object[error.start]:02X} at offset {offset + start} is not"
-                f" {encoding}; name the file's encoding, for example --encoding latin-1",
+                f" {encoding}; {NAME_ENCODING}",
             )  # fmt: skip
             text = decoder.decode(chunk[:start]) if start > 0 else ""
         except UnicodeError as error:  # for example, UTF-16 without a byte order mark
-            message = f"the file cannot be decoded: {error}; name its encoding with --encoding"
+            message = f"the file cannot be decoded: {error}; name its encoding with `encoding`"
             raise FormatError(file, 0, "", message) from None
         offset += len(chunk)
         line += text.count("\n")
@@ -226,8 +226,8 @@ class _TextReader:
                 sent_id = f"{last}" if self.by_line else f"{last}-{self.number}"
                 self.comments.append(f"# sent_id = {sent_id}\n")
                 sentence = make_sentence(
-                    sentence_text, tokens, self.comments, self.space_before, self.file,
-                    self.keep_spaces,
+                    sentence_text, tokens, comments=self.comments, space_before=self.space_before,
+                    file=self.file, keep_spaces=self.keep_spaces,
                 )  # fmt: skip
                 sentence.block = block
                 yield sentence
@@ -270,6 +270,7 @@ def _split_paragraphs(
 def make_sentence(
     text: str,
     tokens: Sequence[Token],
+    *,
     comments: Sequence[str] = (),
     space_before: str = "",
     file: str = "",
@@ -312,7 +313,7 @@ def make_sentence(
             lines.append(_ROW % (len(forms), word, misc))
     lines = [*comments, f"# text = {''.join(text_parts).rstrip()}\n", *lines, "\n"]
     columns = {"form": forms, "deprel": ["_"] * len(forms)}
-    return Sentence(CONLLU, lines, rows, columns, [-1] * len(forms), file=file)
+    return Sentence(CONLLU, lines, rows, columns, head=[-1] * len(forms), file=file)
 
 
 _ROW = "%d\t%s\t_\t_\t_\t_\t_\t_\t_\t%s\n"

@@ -33,6 +33,7 @@ class Tree:
         children: Sequence["Tree"] = (),
         word: str = "",
         line: int = 0,
+        *,
         text: str = "",
         wrapper: str | None = None,
     ) -> None:

@@ -112,12 +112,14 @@ def _learn_from(teacher: GraphParser, job: DistillationJob, plan: Plan) -> Plan:
     compute_rows = make_row_function(teacher, job.batch_tokens)
     key = digest(*(digest_model(find_model(model)) for model in job.teachers))
     provenance = f"Distilled from {' and '.join(map(str, job.teachers))} on the treebank"
-    treebank_rows = provide_treebank_rows(compute_rows, plan.train, directory, key, progress)
+    treebank_rows = provide_treebank_rows(
+        compute_rows, plan.train, directory, key, progress=progress
+    )
     shards: list[Shard] = []
     if job.text:
         with reading_bar(progress.bars, "teacher", job.text):
             silver = annotate_text(
-                teacher, compute_rows, job.text, directory / "text", key, input=job.input,
+                teacher, compute_rows, job.text, directory / "text", key=key, input=job.input,
                 encoding=job.encoding, progress=progress,
             )  # fmt: skip
         omitted = [f"{count:,} {reason}" for reason, count in silver.omitted.items()]
@@ -161,6 +163,7 @@ def provide_treebank_rows(
     sentences: Sequence[Sentence],
     directory: Path,
     key: str,
+    *,
     progress: Progress,
 ) -> np.ndarray:
     """Return the teacher's rows of a treebank's words, [words, width] uint16.

@@ -113,8 +113,8 @@ def annotate_text(
     compute_rows: RowFunction,
     files: Sequence[str],
     directory: Path,
-    key: str,
     *,
+    key: str,
     input: str | None = None,
     encoding: str = "utf-8",
     progress: Progress | None = None,
@@ -152,7 +152,7 @@ def annotate_text(
     omitted: Counter[str] = Counter()
     sentence_counter = ParagraphCounter()
     sentences = chain.from_iterable(
-        teacher.read(f, input, encoding, sentence_counter) for f in files
+        teacher.read(f, input, encoding, counter=sentence_counter) for f in files
     )
     shards: list[Shard] = []
     num_sentences = num_words = num_new_words = 0

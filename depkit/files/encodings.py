@@ -4,6 +4,7 @@ import codecs
 
 from depkit.files.errors import FormatError
 
+NAME_ENCODING = "name the file's encoding, for example latin-1, with `encoding`"  # advice
 BOM = "\ufeff"  # the byte order mark, which some programs write before the first character
 
 _BYTE_ORDER_MARKS = (  # UTF-32 comes first because one of its marks begins with one of UTF-16.
@@ -37,7 +38,7 @@ def check_encoding(opening: bytes, encoding: str, file: str) -> None:
         return  # The decoder that is used later rejects unknown encodings.
     if detected and not codecs.lookup(encoding).name.startswith(detected[:6]):
         name = detected[:6].upper()
-        message = f"the text is in {name}, not in {encoding}; add --encoding {detected}"
+        message = f"the text is in {name}, not in {encoding}; set `encoding` to {detected}"
         raise FormatError(file, 0, "", message)
 
 

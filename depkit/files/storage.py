@@ -40,15 +40,6 @@ def is_rereadable(path: PathLike) -> bool:
     return is_url(path) or os.path.isfile(path)
 
 
-def file_exists(path: PathLike) -> bool:
-    """Return whether there is such a file. Raises OSError and ValueError for URLs."""
-    if not is_url(path):
-        return os.path.exists(path)
-    with _name_url_in_errors(path):
-        store, name = _find_store(path)
-        return store.exists(name)
-
-
 def file_identity(path: PathLike) -> object:
     """Return a value that is the same for all names of a file; None if it is not a regular file.
 

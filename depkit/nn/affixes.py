@@ -42,6 +42,7 @@ class AffixEmbedding(nn.Module):
         size: int,
         lower_case: Sequence[int],
         classes: Sequence[int],
+        *,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()

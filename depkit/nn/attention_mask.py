@@ -34,7 +34,7 @@ def real_positions(lengths: Tensor, longest: int) -> Tensor:
 
 
 def attention_mask(
-    lengths: Tensor, longest: int, window: int = 0, relaxed: bool = False, stop: bool = False
+    lengths: Tensor, longest: int, *, window: int = 0, relaxed: bool = False, stop: bool = False
 ) -> Tensor:
     """Make a mask that is True where a query may attend to a key.
 

@@ -66,7 +66,7 @@ class FactoredAttention(nn.Module):
         packed = torch.cat((content, position), dim=-1).permute(2, 0, 3, 1, 4)
         query, key, value = packed.unbind(0)
         dropout = self.dropout if self.training else 0.0
-        attended = scaled_attention(query, key, value, positions, dropout)
+        attended = scaled_attention(query, key, value, positions=positions, dropout=dropout)
         # [batch, length, head, half, size] -> [batch, length, half, head, size]
         halves = attended.unflatten(-1, (2, self.head_size)).transpose(2, 3)
         return self.output(halves.flatten(2))

@@ -46,6 +46,7 @@ class GraphAttention(nn.Module):
         key: Tensor,
         value: Tensor,
         mask: Tensor,
+        *,
         graph: Tensor | None,
         dropout: float,
     ) -> Tensor:

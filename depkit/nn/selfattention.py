@@ -60,7 +60,7 @@ class PositionInfo:
 
 
 def scaled_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: PositionInfo, dropout: float
+    query: Tensor, key: Tensor, value: Tensor, *, positions: PositionInfo, dropout: float
 ) -> Tensor:
     """Compute softmax(q k / sqrt(size)) v for all attention heads at once (Eqs. 10 and 11).
 
@@ -73,11 +73,13 @@ def scaled_attention(
     is_plain = query.device.type in _PLAIN_DEVICES
     if is_plain and query.shape[2] <= _MAX_STORED_QUERIES:
         bias = positions.bias(query)
-        return _attend_by_products(query, key, value, bias, dropout).transpose(1, 2)
+        return _attend_by_products(query, key, value, bias, dropout=dropout).transpose(1, 2)
     if is_plain and torch.is_grad_enabled():
         masks = positions.mask.expand(-1, -1, query.shape[2], -1)
         parts = [
-            checkpoint(_attend_with_mask, part, key, value, mask, dropout, use_reentrant=False)
+            checkpoint(
+                _attend_with_mask, part, key, value, mask, dropout=dropout, use_reentrant=False
+            )
             for part, mask in zip(
                 query.split(_MAX_STORED_QUERIES, dim=2),
                 masks.split(_MAX_STORED_QUERIES, dim=2),
@@ -95,16 +97,16 @@ def scaled_attention(
 
 
 def _attend_with_mask(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, *, dropout: float
 ) -> Tensor:
     """Compute attention with a mask, so that the bias made of it is not stored for the gradient."""
     _, heads, length, _ = query.shape
     bias = score_bias(mask, length, heads, query.dtype)
-    return _attend_by_products(query, key, value, bias, dropout)
+    return _attend_by_products(query, key, value, bias, dropout=dropout)
 
 
 def _attend_by_products(
-    query: Tensor, key: Tensor, value: Tensor, bias: Tensor, dropout: float
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor, *, dropout: float
 ) -> Tensor:
     """Compute attention by separate products of matrices; bias: the result of `score_bias`."""
     scale = query.shape[-1] ** -0.5
@@ -144,9 +146,11 @@ class MultiHeadAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         query, key = query_key.unbind(0)
         if self.graph is not None:
-            attended = self.graph(query, key, value[0], positions.mask, positions.graph, dropout)
+            attended = self.graph(
+                query, key, value[0], positions.mask, graph=positions.graph, dropout=dropout
+            )
         else:
-            attended = scaled_attention(query, key, value[0], positions, dropout)
+            attended = scaled_attention(query, key, value[0], positions=positions, dropout=dropout)
         return self.output(attended.flatten(2))
 
     def _project(self, x: Tensor, positions: PositionInfo) -> Tensor:
@@ -267,6 +271,7 @@ class AttentionLayers(nn.Module):
         self,
         x: Tensor,
         lengths: Tensor,
+        *,
         rotation: tuple[Tensor, Tensor] | None = None,
         query_vectors: Tensor | None = None,
         graph: Tensor | None = None,
@@ -274,7 +279,9 @@ class AttentionLayers(nn.Module):
         """Map [batch, length, size] to the same shape; see `PositionInfo` for the arguments."""
         length = x.shape[1]
         info = PositionInfo(
-            attention_mask(lengths, length, self.window, self.relaxed, self.stop),
+            attention_mask(
+                lengths, length, window=self.window, relaxed=self.relaxed, stop=self.stop
+            ),
             real_positions(lengths, length)[..., None],
             rotation,
             query_vectors,
@@ -334,7 +341,7 @@ class SelfAttention(AttentionLayers):
         """
         if self.rotary_base:
             rotation = rotary_angles(x.shape[1], self.head_size, self.rotary_base, x.device)
-            return self.run_layers(self.dropout(x), lengths, rotation, graph=graph)
+            return self.run_layers(self.dropout(x), lengths, rotation=rotation, graph=graph)
         x, vectors = self._add_positions(x)
         query_vectors = vectors if self.position_attention else None
         return self.run_layers(x, lengths, query_vectors=query_vectors, graph=graph)

@@ -355,11 +355,12 @@ class Parser(ABC):
         source: PathLike,
         input: str | None = None,
         encoding: str = "utf-8",
+        *,
         counter: ParagraphCounter | None = None,
         part: Part | None = None,
     ) -> Iterator[Sentence]:
         """Yield the sentences of a file of trees or of raw text, see `text.reading.read_input`."""
-        return read_input(source, self.tokenizer, input, encoding, counter, part)
+        return read_input(source, self.tokenizer, input, encoding, counter=counter, part=part)
 
     def tokenize(self, text: str) -> Iterator[Sentence]:
         """Yield the sentences of a text. Raises ValueError if the parser has no tokenizer."""

@@ -70,7 +70,10 @@ def map_batches(
         if context is not None
         else zip(sentences, repeat(None))
     )
-    results = _generate_results(pairs, prepare, compute, engine, batch_tokens, workers)
+    results = _generate_results(
+        pairs, prepare=prepare, compute=compute, engine=engine, batch_tokens=batch_tokens,
+        workers=workers,
+    )  # fmt: skip
     if workers == 1:
         yield from results
         return
@@ -88,6 +91,7 @@ def map_batches(
 
 def _generate_results(
     pairs: Iterable[tuple[Sentence, np.ndarray | None]],
+    *,
     prepare: Prepare,
     compute: Compute[T],
     engine: Engine,
@@ -107,7 +111,7 @@ def _generate_results(
             """Start to compute the chunk that was read; yield the results of earlier ones."""
             nonlocal sentences, context
             prepared = prepare(sentences, context)
-            chunk = _Chunk(sentences, prepared, compute, engine, slots)
+            chunk = _Chunk(sentences, prepared, compute=compute, engine=engine, slots=slots)
             chunk.submit(executor, batch_tokens)
             started.append(chunk)
             sentences, context = [], []
@@ -150,6 +154,7 @@ class _Chunk(Generic[T]):
         self,
         sentences: Sequence[Sentence],
         prepared: Batches,
+        *,
         compute: Compute[T],
         engine: Engine,
         slots: "_Slots",

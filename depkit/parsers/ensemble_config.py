@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from depkit.files.bounds import setting
-from depkit.parsers.graph.config import Calibration
 
 # How the probabilities of several parsers are averaged
 Mean = Literal["arithmetic", "geometric"]
@@ -31,5 +30,5 @@ class EnsembleConfig:
 
     members: list[str]  # names of the members' directories, inside the ensemble's directory
     mean: Mean = "arithmetic"
-    calibration: Calibration = field(default_factory=Calibration)
+    calibration: dict = field(default_factory=dict)  # the result of `Family.calibrate`
     jackknife: Jackknife = field(default_factory=Jackknife)

@@ -1,24 +1,22 @@
 """Combining parsers of one family into an ensemble."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from depkit.parsers.base import Parser
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
-from depkit.parsers.graph.config import Calibration
 from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.vocabulary import merge_lemmas
-
-NOT_CALIBRATED = Calibration()
 
 
 def combine(
     members: Sequence[Parser],
     mean: Mean | None = None,
-    calibration: Calibration = NOT_CALIBRATED,
+    calibration: Mapping[str, Any] | None = None,
 ) -> Parser:
     """Combine parsers into one parser, which averages their probabilities.
 
@@ -30,11 +28,12 @@ def combine(
             single parser is returned unchanged, unless it is an ensemble and `mean` differs.
         mean: The mean of the probabilities. The default is "arithmetic" or, for a single ensemble,
             the mean of that ensemble.
-        calibration: The temperatures of the ensemble. Those of its members do not apply to it,
-            because its probabilities are different.
+        calibration: The result of `Family.calibrate` for the ensemble. Those of its members do not
+            apply to it, because its probabilities are different.
 
     Raises:
         CombinationError: See `check_combination`.
+        ConfigError: See `Family.set_calibration`.
     """
     first, *others = members
     check_combination([member.config for member in members])
@@ -44,7 +43,7 @@ def combine(
         members = first.members
     family, used_mean = get_family(first.config), mean or "arithmetic"
     names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)
-    config = family.set_calibration(first.config, calibration)
+    config = family.set_calibration(first.config, calibration or {})
     if names:
         config = family.set_predicted_tags(config, list(names))
     # `parse` reads from the inputs of the ensemble whether contextual vectors are needed. They are

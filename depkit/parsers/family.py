@@ -15,7 +15,6 @@ from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 from depkit.parsers.config import ParserConfig
-from depkit.parsers.graph.config import Calibration
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
 from depkit.parsers.settings import ConfigError
 from depkit.score.evaluators import evaluate
@@ -99,8 +98,11 @@ class Family(ABC):
         """Return the configuration of a parser that predicts tags with other predicted columns."""
         return replace(config, scorer=replace(config.scorer, predict=list(names)))
 
-    def set_calibration(self, config: Any, calibration: Calibration) -> Any:
-        """Return the configuration with other temperatures, unchanged if the family has none."""
+    def set_calibration(self, config: Any, values: Mapping[str, Any]) -> Any:
+        """Return the configuration with other values in its section calibration, if it has one.
+
+        values: what `calibrate` returned; {} for none. Raises ConfigError for other values.
+        """
         return config
 
     def describe(self, config: Any) -> list[str]:
@@ -150,6 +152,7 @@ class Family(ABC):
         sentences: Sequence[Sentence],
         vocabulary: Vocabulary,
         config: Any,
+        *,
         context: "Rows | None" = None,
         transformer: "Transformer | None" = None,
         num_gold: int | None = None,
@@ -262,8 +265,8 @@ class Family(ABC):
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: "Iterable[np.ndarray] | None"
-    ) -> tuple[Calibration | None, str]:
-        """Fit temperatures on dev.
+    ) -> tuple[dict[str, Any], str]:
+        """Measure on dev how to compute better probabilities.
 
         Args:
             parser: A trained parser of the family.
@@ -271,10 +274,10 @@ class Family(ABC):
             context: The contextual vectors of the sentences, as `Parser.parse` takes them.
 
         Returns:
-            The temperatures, and a line of text about their effect. If dev is too small, None and
-            a line of text; for a family without probabilities, None and "".
+            The values of section calibration, and a line of text about their effect. If dev is too
+            small, {} and a line of text; for a family without probabilities, {} and "".
         """
-        return None, ""
+        return {}, ""
 
 
 class DependencyFamily(Family):

@@ -26,7 +26,6 @@ from depkit.files.atomic import atomic
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.families import get_family, make_parser_config, parser_fields, update_tables
-from depkit.parsers.graph.config import Calibration
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError, from_dict, parse_toml, to_toml
 
@@ -240,13 +239,13 @@ def write_config(directory: Path, tables: dict[str, Any]) -> None:
     write_text(directory, CONFIG, to_toml({"format_version": FORMAT_VERSION} | tables))
 
 
-def write_calibration(directory: Path, calibration: Calibration) -> None:
-    """Write temperatures into config.toml, or into ensemble.toml; nothing else changes."""
+def write_calibration(directory: Path, calibration: dict[str, Any]) -> None:
+    """Write the result of `Family.calibrate` into config.toml, or into that of an ensemble."""
     if (directory / ENSEMBLE).is_file():
         write_ensemble(directory, replace(read_ensemble(directory), calibration=calibration))
         return
     _, tables = read_config(directory)
-    write_config(directory, tables | {"calibration": dataclasses.asdict(calibration)})
+    write_config(directory, tables | {"calibration": calibration})
 
 
 def check_columns(path: Path, config: ParserConfig, vocabulary: Vocabulary) -> None:

@@ -49,11 +49,13 @@ class ParserNetwork(nn.Module):
         vocabulary: Vocabulary,
         transformer: Transformer | None,
         scorer_dropout: float,
+        *,
         reads_graph: bool = False,
     ) -> None:
         super().__init__()
         self.pieces: PieceInputs | None = None  # with a transformer as the encoder
-        inputs, reader = config.inputs, transformer
+        inputs: Any = config.inputs
+        reader = transformer
         if config.encoder.reads_pieces:
             assert transformer is not None
             self.pieces = PieceInputs(

@@ -110,7 +110,7 @@ def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
             check_effects(value, written[key], f"{name}.")
         elif value != field.default:
             for needed, needed_values in field.bounds.needs.items():
-                _check_need(config, needed, needed_values, name, path)
+                _check_need(config, needed, needed_values, name=name, path=path)
 
 
 def _refuse_other_kind(kinds: Sequence[type], key: str, value: Any, path: str) -> None:
@@ -122,7 +122,7 @@ def _refuse_other_kind(kinds: Sequence[type], key: str, value: Any, path: str) -
         raise ConfigError(f"{path}.{key} can only be set with {path}.kind={names}")
 
 
-def _check_need(config: Any, needed: str, values: Sequence[Any], name: str, path: str) -> None:
+def _check_need(config: Any, needed: str, values: Sequence[Any], *, name: str, path: str) -> None:
     """Raise ConfigError if the setting that another one needs does not have one of the values."""
     found = getattr(config, needed)
     if found in values or (found and not values):

@@ -8,13 +8,14 @@ import torch
 
 from depkit.corpus.io import PathLike
 from depkit.parsers.base import Parser
-from depkit.parsers.config import Context, apply_test_time_settings
+from depkit.parsers.config import apply_test_time_settings
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.engine.quantisation import make_engine
 from depkit.parsers.engine.weights import Shapes, make_network, read_shapes
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.transformer import (
     Transformer,
     TransformerError,
@@ -35,6 +36,7 @@ from depkit.parsers.model_directory import (
     read_ensemble,
     read_vocabulary,
 )
+from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import read_tokenizer
 
 
@@ -84,7 +86,7 @@ def _load_ensemble(
     ]
     try:
         parser = combine(members, config.mean, config.calibration)
-    except CombinationError as error:
+    except (CombinationError, ConfigError) as error:
         raise ModelError(f"{path}: {error}") from None
     tokenizer = read_tokenizer(path, parser.device, parser.precision)
     return replace(parser, tokenizer=tokenizer or parser.tokenizer)
@@ -113,7 +115,8 @@ def load_model_transformer(directory: Path, context: Context, shapes: Shapes) ->
     except TransformerError as error:
         raise ModelError(
             f"the model {directory} needs a transformer, which cannot be loaded: {error}; if the"
-            " transformer is in another directory now, use --set inputs.context.model=DIRECTORY"
+            " transformer is in another directory now, name it with `settings`:"
+            " inputs.context.model=DIRECTORY"
         ) from None
     if transformer.digest != context.digest:
         raise ModelError(

@@ -185,7 +185,9 @@ def compare_trees(
                 if predicted is reference:
                     continue
                 last = previous[system + 1]
-                raise _different_sizes(names[0], names[system + 1], number, predicted, last)
+                raise _different_sizes(
+                    names[0], names[system + 1], number=number, sentence=predicted, last=last
+                )
             results.append(_score_sentence(reference, predicted, parameters))
         assert reference  # an error has been raised if a system has more trees than gold
         yield reference, results
@@ -423,7 +425,7 @@ def _find(following: list[int], index: int) -> int:
 
 
 def _different_sizes(
-    gold: str, name: str, number: int, sentence: TreeSentence | None, last: TreeSentence | None
+    gold: str, name: str, *, number: int, sentence: TreeSentence | None, last: TreeSentence | None
 ) -> FormatError:
     """Return the error for two files with different numbers of trees.
 

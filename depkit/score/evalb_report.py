@@ -1,6 +1,6 @@
 """The report of EVALB, with the same characters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def format_report(evaluation: TreeEvaluation) -> str:
              "tags")  # fmt: skip
     table = zip(*(counts[name].tolist() for name in names), strict=True)
     rows = [
-        f"{number:4d}  {length:3d}    {1 if error else 2 * skipped}  {_figures(*figures)}\n"
+        f"{number:4d}  {length:3d}    {1 if error else 2 * skipped}  {_format_figures(figures)}\n"
         for number, (length, error, skipped, *figures) in enumerate(table, start=1)
     ]
     totals = {name: int(column.sum()) for name, column in counts.items()}
@@ -48,7 +48,8 @@ def format_report(evaluation: TreeEvaluation) -> str:
     )  # fmt: skip
 
 
-def _figures(matched: int, gold: int, predicted: int, crossings: int, words: int, tags: int) -> str:
+def _format_figures(figures: Sequence[int]) -> str:
+    matched, gold, predicted, crossings, words, tags = figures
     return (
         f"{_percent(matched, gold)} {_percent(matched, predicted)}   {matched:3d}    {gold:3d}"
         f"  {predicted:3d}    {crossings:3d}   {words:4d}  {tags:4d}   {_percent(tags, words)}"

@@ -10,13 +10,13 @@ random numbers are the raw numbers of PCG64, which are the same in every version
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from depkit.score.evaluation import Evaluation, f1_scores
 
-TESTS = ("ar", "bootstrap", "mcnemar")
+Test = Literal["ar", "bootstrap", "mcnemar"]
 DEFAULT_SEED = 1
 TRIALS = 10_000  # of a test
 RESAMPLES = 1000  # bootstrap samples for an interval
@@ -118,7 +118,7 @@ def p_values(
         ValueError: The test is unknown, the shapes of the counts differ, or `bootstrap_totals`
             fails.
     """
-    return _p_values([first, second], statistic, test, trials, seed)[0]
+    return _p_values([first, second], statistic, test=test, trials=trials, seed=seed)[0]
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
@@ -173,7 +173,9 @@ def compare_systems(
     else:
         counts = [system.counts for system in evaluations]
         names = list(first.scores)
-        values = _p_values(counts, _metrics_statistic(first, names), test, trials, seed).tolist()
+        values = _p_values(
+            counts, _metrics_statistic(first, names), test=test, trials=trials, seed=seed
+        ).tolist()
         p = [dict(zip(names, system_values, strict=True)) for system_values in values]
     differences: list[dict[str, Difference]] = [{} for _ in others]
     for name, score in first.scores.items():
@@ -220,7 +222,7 @@ def describe_test(
 
 
 def _p_values(
-    systems: Sequence[np.ndarray], statistic: Statistic, test: str, trials: int, seed: int
+    systems: Sequence[np.ndarray], statistic: Statistic, *, test: str, trials: int, seed: int
 ) -> np.ndarray:
     """Compute [system after the first, value] p values from the same swaps or samples."""
     if test not in ("ar", "bootstrap"):

@@ -228,7 +228,7 @@ def headless_gold_error(gold: Sentence, number: int) -> FormatError:
     """Return the error for a gold sentence with a word that has no head."""
     word = gold.head.index(-1)
     if gold.constituents:
-        message = "the gold file has bracketed trees; only depkit eval scores them, with --evalb"
+        message = "the gold file has bracketed trees; only depkit eval scores them"
         return FormatError(*gold.location(word), message)
     message = (
         f"word {word + 1} of sentence {number}, {gold.form[word]!r}, has no head in the gold file;"

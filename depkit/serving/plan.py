@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from depkit.corpus.blocks import Shard
@@ -55,20 +56,19 @@ def resolve(job: Job) -> Plan:
         job = replace(job, format=PARQUET.name)
     _check_files(job)
     shard = _parse_shard(job.shard) if job.shard else None
-    format = _choose_format(job)
-    paths = [job.output] * len(job.files)
-    if job.output_dir:
-        names = [output_name(file, format) for file in job.files]
-        names = list(map(shard.name, names)) if shard else names
-        if len(set(names)) < len(names):
-            raise ConfigError(
-                "two files in `output_dir` would have the same name; rename one of the input files"
-            )
-        paths = [os.path.join(job.output_dir, name) for name in names]
-    check_overwriting(job.files, paths)
     kinds = [job.input] * len(job.files)
     if shard or job.has_workers:
         kinds = [_check_divisible(job, file) for file in job.files]
+    paths = [job.output] * len(job.files)
+    if not job.output_dir:
+        check_overwriting(job.files, paths)
+    format = _choose_format(job)
+    if job.output_dir:
+        names = [output_name(file, format) for file in job.files]
+        names = list(map(shard.name, names)) if shard else names
+        _check_names(names)
+        paths = [os.path.join(job.output_dir, name) for name in names]
+        check_overwriting(job.files, paths)
     files = map(FilePlan, job.files, paths, kinds, job.elmo or [""] * len(job.files))
     return Plan(job, tuple(files), format, shard)
 
@@ -87,6 +87,8 @@ def _check_files(job: Job) -> None:
         raise ConfigError("`out_of_fold` writes one file; give `output` instead of `output_dir`")
     if job.output_dir and "-" in job.files:
         raise ConfigError("`output_dir` cannot be used with standard input; name files")
+    if job.output_dir:
+        _check_names(list(map(os.path.basename, job.files)))
     if (job.shard or job.skip_done) and not job.output_dir:
         name = "shard" if job.shard else "skip_done"
         raise ConfigError(f"`{name}` needs `output_dir`, where each input file has its own output")
@@ -103,6 +105,14 @@ def _check_files(job: Job) -> None:
             )
         if len(job.files) > 1 and not job.output_dir:
             raise ConfigError(f"{workers} with several files needs `output_dir`")
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raise ConfigError if two files to write have the same name."""
+    if len(set(names)) < len(names):
+        raise ConfigError(
+            "two files in `output_dir` would have the same name; rename one of the input files"
+        )
 
 
 def _parse_shard(text: str) -> Shard:

@@ -219,7 +219,9 @@ def _read_sentences(
     counter = ParagraphCounter(part.start.paragraph if part else 0)
     files = [plan.files[i] for i in file_indices]
     encoding = plan.job.encoding
-    readers = (parser.read(file.path, file.kind, encoding, counter, part) for file in files)
+    readers = (
+        parser.read(file.path, file.kind, encoding, counter=counter, part=part) for file in files
+    )
     if not plan.job.elmo:
         return chain.from_iterable(readers), None
     attached = (

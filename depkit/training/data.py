@@ -61,7 +61,9 @@ def read_data(
             "ELMo vectors are needed either for all files or for none; give `elmo` for each"
             " training file and, if there is a `dev` file, `dev_elmo`"
         )
-    _check_parses(config, len(train), bool(dev), len(parses), bool(dev_parses))
+    _check_parses(
+        config, len(train), has_dev=bool(dev), parses=len(parses), has_dev_parses=bool(dev_parses)
+    )
     files = [read_sentences(config, path, job.encoding) for path in train]
     for index, path in enumerate(parses):
         files[index] = attach_drafts(files[index], path, job.encoding)
@@ -78,7 +80,7 @@ def read_data(
 
 
 def _check_parses(
-    config: ParserConfig, files: int, has_dev: bool, parses: int, has_dev_parses: bool
+    config: ParserConfig, files: int, *, has_dev: bool, parses: int, has_dev_parses: bool
 ) -> None:
     """Raise ConfigError unless there are parses of all files, or of none if none are needed."""
     if not config.inputs.draft and (parses or has_dev_parses):

@@ -103,7 +103,9 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
             seconds = clock() - started
             fraction = max(state.update / updates, seconds / plan.max_time)  # finished part
             for group in run.optimizer.param_groups:
-                factor = rate_factor(training, state.update, fraction, updates, state.reductions)
+                factor = rate_factor(
+                    training, state.update, fraction, updates, reductions=state.reductions
+                )
                 group["lr"] = group["rate"] * factor
             _update(run, data, groups[done], totals)
             done += 1

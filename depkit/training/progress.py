@@ -22,6 +22,7 @@ class Progress:
         self,
         directory: Path,
         quiet: bool = False,
+        *,
         stream: TextIO | None = None,
         label: str = "",
         name: str = "training",

@@ -33,6 +33,7 @@ from depkit.parsers.settings import (
     setting_names,
 )
 
+DEFAULT = "selfatt"
 RENAMED = {"kk2018-factored": "factored"}  # recipes whose old names can still be used
 # Keys of shipped recipes that say which rows of a paper they belong to; see `rows`
 ABOUT_ROWS = ("paper", "scores", "needs", "set", "sets", "rows")
@@ -164,7 +165,7 @@ def recipe_settings() -> list[str]:
 
 
 def make_recipe(
-    name: str = "selfatt",
+    name: str = DEFAULT,
     file: PathLike = "",
     settings: Sequence[str] = (),
     shared: bool = False,
@@ -173,7 +174,8 @@ def make_recipe(
 
     Args:
         name: The name of a shipped recipe, or a TOML file, see `split_name`.
-        file: A TOML file. A model's config.toml replaces the sections of the recipe that it has.
+        file: A TOML file, whose key `base` can name the shipped recipe instead of `name`. A model's
+            config.toml replaces the sections of the recipe that it has.
         settings: Texts of the form KEY=VALUE.
         shared: Whether the file and the settings are for several recipes. Settings that this
             recipe's encoder does not have are then ignored.
@@ -188,6 +190,10 @@ def make_recipe(
     name, overrides = split_name(name)
     if file:
         overrides = _read_file(file)
+        base = str(overrides.pop("base", name))
+        if name not in (DEFAULT, base):
+            raise ConfigError(f"`config` {file} changes the recipe {base}, not {name}; name one")
+        name = RENAMED.get(base, base)
     if name not in recipe_names():
         raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
     tables = _read_shipped(name)
@@ -230,7 +236,7 @@ def split_name(name: str) -> tuple[str, dict[str, Any]]:
     selfatt.
     """
     changes = _read_file(name) if name.endswith(".toml") else {}
-    name = str(changes.pop("base", "selfatt")) if name.endswith(".toml") else name
+    name = str(changes.pop("base", DEFAULT)) if name.endswith(".toml") else name
     return RENAMED.get(name, name), changes
 
 

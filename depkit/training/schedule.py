@@ -13,7 +13,7 @@ LONGEST_WARMUP = 0.2  # of the whole run, with the schedule "linear"
 
 
 def rate_factor(
-    training: Training, update: int, fraction: float, updates: int, reductions: int = 0
+    training: Training, update: int, fraction: float, updates: int, *, reductions: int = 0
 ) -> float:
     """Return the factor that all learning rates are multiplied by at an update.
 

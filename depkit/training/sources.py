@@ -6,6 +6,7 @@ These are pretrained word vectors, a transformer, ELMo vectors and a lexicon of 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,11 +16,10 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest, digest_files, digest_forms
 from depkit.parsers.base import Parser
 from depkit.parsers.columns.lemma_dictionary import extract_readings
-from depkit.parsers.config import Context
 from depkit.parsers.engine.precision import autocast, resolve_precision
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.inputs.batching import Batch, length_batches, rounded_length
-from depkit.parsers.inputs.context import make_piece_batcher
+from depkit.parsers.inputs.context import Context, make_piece_batcher
 from depkit.parsers.inputs.dataset import layout
 from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.hidden_layers import context_layers
@@ -101,7 +101,8 @@ def load_sources(
         TransformerError: For a transformer that cannot be loaded.
         OSError: For a file that cannot be read.
     """
-    inputs, key = recipe.parser.inputs, ""
+    inputs: Any = recipe.parser.inputs
+    key = ""
     vectors = None
     transformer = initial.network.transformer if initial else None
     if inputs.vectors.file and not initial:
@@ -157,7 +158,9 @@ def load_sources(
     def contextual_vectors(sentences: Sequence[Sentence]) -> np.ndarray:
         if transformer is None:
             return _elmo_vectors(context, files, sentences, say)
-        return _transformer_vectors(context, transformer, sentences, device, precision, say)
+        return _transformer_vectors(
+            context, transformer, sentences, device=device, precision=precision, say=say
+        )
 
     train_vectors = contextual_vectors(train)
     dev_vectors = contextual_vectors(dev) if dev else None
@@ -231,13 +234,14 @@ def _elmo_vectors(
 
     forms = digest_forms(sentence.form for sentence in sentences)
     key = f"elmo {key} {context.layers} {context.top} {forms}"
-    return load_or_compute(key, layout(sentences)[0], _shape(context), produce, say)
+    return load_or_compute(key, layout(sentences)[0], _shape(context), produce, report=say)
 
 
 def _transformer_vectors(
     context: Context,
     transformer: Transformer,
     sentences: Sequence[Sentence],
+    *,
     device: torch.device,
     precision: torch.dtype,
     say: Say,
@@ -261,7 +265,7 @@ def _transformer_vectors(
         f"{transformer.digest} {context.layers} {context.top} {context.pooling} {context.overlap}"
         f" {precision} {forms}{f' {context.depth}' if context.depth else ''}"
     )
-    return load_or_compute(key, sizes, _shape(context), produce, say)
+    return load_or_compute(key, sizes, _shape(context), produce, report=say)
 
 
 def _shape(context: Context) -> tuple[int, int]:

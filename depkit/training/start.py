@@ -184,7 +184,7 @@ def _make_run(plan: Plan, vocabulary: Vocabulary, state: State) -> Run:
     feed = plan.feed
     if feed is None:
         treebank = family.examples(
-            plan.train, vocabulary, config, sources.train, network.transformer
+            plan.train, vocabulary, config, context=sources.train, transformer=network.transformer
         )
         feed = Feed(lambda epoch: treebank.sizes, lambda epoch: treebank)
     return Run(plan, parser, network, optimizer, precision, feed, state)

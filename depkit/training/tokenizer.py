@@ -145,21 +145,15 @@ def train_tokenizer(
     seed: int = 1,
     max_time: float = float("inf"),
     report: Callable[[str], None] = lambda text: None,
-    initial: Tokenizer | None = None,
 ) -> tuple[Tokenizer, dict[str, float]]:
     """Train a tokenizer. The best epoch is selected by the mean F1 of dev tokens and sentences.
 
     The learning rate falls to 0 with the epochs or with the time, whichever ends sooner. Also
-    returns the dev scores, see `segmentation_scores`. report: receives a line for some epochs;
-    initial: a tokenizer with whose characters and weights the training begins.
+    returns the dev scores, see `segmentation_scores`. report: receives a line for some epochs.
     """
     torch.manual_seed(seed)
     paragraphs = list(read_paragraphs(train))
-    tokenizer = _make_tokenizer(
-        settings, paragraphs, device, initial.characters if initial else None
-    )
-    if initial:
-        tokenizer.network.load_state_dict(initial.network.state_dict())
+    tokenizer = _make_tokenizer(settings, paragraphs, device)
     network = tokenizer.network
     categories = _category_indices(tokenizer.characters)
     variants = _make_variants(paragraphs, tokenizer.multiwords)
@@ -188,7 +182,7 @@ def train_tokenizer(
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate * max(0.0, 1 - fraction)
             batch = [slices[i] for i in indices.tolist()]
-            loss = _loss(network, batch, categories, random, device)
+            loss = _loss(network, batch, categories=categories, random=random, device=device)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             optimizer.step()
@@ -237,17 +231,14 @@ def _make_slices(passages: Iterable[Passage], characters: Table) -> list[np.ndar
 
 
 def _make_tokenizer(
-    settings: TokenizerTraining,
-    paragraphs: Sequence[Text],
-    device: torch.device,
-    characters: Table | None = None,
+    settings: TokenizerTraining, paragraphs: Sequence[Text], device: torch.device
 ) -> Tokenizer:
-    """Make a tokenizer with an untrained network, for these characters or those of the treebank."""
+    """Make a tokenizer for the characters of a treebank, with an untrained network."""
     passages = list(map(_make_passage, paragraphs))
     tokens = [token for paragraph in paragraphs for token in paragraph]
     table = build_multiword_table((token.text, token.words) for token in tokens)
     spaces = any(" " in token.text for token in tokens)
-    characters = characters or build_character_table(passage.text for passage in passages)
+    characters = build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(len(characters), EMBEDDING, settings.size, settings.dropout).to(
         device
     )
@@ -281,6 +272,7 @@ def _make_variants(paragraphs: Sequence[Text], table: MultiwordTable) -> TextVar
 def _loss(
     network: TokenizerNetwork,
     slices: Sequence[np.ndarray],
+    *,
     categories: np.ndarray,
     random: np.random.Generator,
     device: torch.device,

@@ -78,7 +78,7 @@ class Checker:
                 if is_bracketed and not self.ud:
                     if error := sentence.problem:
                         location = (file, error.line, error.sent_id)
-                        yield self._finding("brackets", *location, error.message)
+                        yield self._finding("brackets", location, error.message)
                 elif not self.ud or (sentence.format in (CONLLU, CONLLUP) and not is_bracketed):
                     yield from self._check_sentence(sentence)
                 elif not is_foreign:
@@ -87,31 +87,31 @@ class Checker:
                     seems = names.get(sentence.format, "have bracketed trees")
                     message = f"UD releases are in CoNLL-U, but this file seems to {seems}"
                     message = f"{message}; if it is in CoNLL-U, rename it to end in .conllu"
-                    yield self._finding("not-conllu", sentence.file, sentence.line, "", message)
+                    yield self._finding("not-conllu", (sentence.file, sentence.line, ""), message)
         except FormatError as error:  # An error of the whole file
-            yield self._finding("unreadable", file, error.line, "", error.message)
+            yield self._finding("unreadable", (file, error.line, ""), error.message)
             return
         except OSError as error:
             problem = "the file cannot be opened"
             if last_sentence is not None:
                 problem = "the rest of the file cannot be read"
             message = f"{problem}: {error.strerror or error}"
-            yield self._finding("unreadable", file, 0, "", message)
+            yield self._finding("unreadable", (file, 0, ""), message)
             return
         if is_foreign or (is_bracketed and last_sentence is not None):
             return
         if last_sentence is None:
-            yield self._finding("empty-file", file, 0, "", "the file has no sentence")
+            yield self._finding("empty-file", (file, 0, ""), "the file has no sentence")
         elif not last_sentence.lines[-1].isspace():
             problem = "no blank line follows the last sentence"
             if not last_sentence.lines[-1].endswith("\n"):
                 problem = "no newline follows the last line"
             message = f"{problem}; end the file with a blank line"
             line = last_sentence.line + len(last_sentence.lines) - 1
-            yield self._finding("final-blank-line", file, line, "", message)
+            yield self._finding("final-blank-line", (file, line, ""), message)
 
-    def _finding(self, code: str, file: str, line: int, sent_id: str, message: str) -> Finding:
-        return Finding(severity(code, self.ud), code, file, line, sent_id, message)
+    def _finding(self, code: str, location: tuple[str, int, str], message: str) -> Finding:
+        return Finding(severity(code, self.ud), code, *location, message)
 
     def _check_sentence(self, sentence: Sentence) -> Iterator[Finding]:
         problems = sorted(self._find_problems(sentence))
@@ -122,7 +122,7 @@ class Checker:
             sent_id = _shorten_sent_id(sentence.sent_id)
             for index, code, message in problems:
                 line = sentence.line + max(index - (sentence.lines[0] == BOM), 0)
-                yield self._finding(code, sentence.file, line, sent_id, message)
+                yield self._finding(code, (sentence.file, line, sent_id), message)
 
     def _find_problems(self, sentence: Sentence) -> Iterator[Problem]:
         table = Table(sentence)

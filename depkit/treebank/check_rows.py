@@ -69,7 +69,9 @@ def _check_ids(table: Table) -> Iterator[Problem]:
                 covered = 0
             last, empty = int(text), 0
         elif table.format.has_ranges and (match := RANGE.fullmatch(text)):
-            if problem := _describe_range_fault(int(match[1]), int(match[2]), last, covered, end):
+            if problem := _describe_range_fault(
+                int(match[1]), int(match[2]), previous=last, covered=covered, end=end
+            ):
                 yield Problem(index, "range", f"the range {text} {problem}")
             covered = max(covered, int(match[2]))
         elif table.format.has_ranges and (match := EMPTY.fullmatch(text)):
@@ -85,7 +87,7 @@ def _check_ids(table: Table) -> Iterator[Problem]:
                 yield Problem(index, "id", message)
 
 
-def _describe_range_fault(first: int, last: int, previous: int, covered: int, end: int) -> str:
+def _describe_range_fault(first: int, last: int, *, previous: int, covered: int, end: int) -> str:
     """Describe what is wrong with a multiword range; "" if it is valid.
 
     Args:

@@ -102,14 +102,16 @@ def find_variation(
             layers = {"": pairs[distance - 1]} if distance else tags
             for layer, annotation in layers.items():
                 minority = find_minority(ngram, annotation[start + context])
-                found = _read_minority(minority, words, layer, start, length, context)
+                found = _read_minority(
+                    minority, words, layer, start=start, length=length, context=context
+                )
                 for key, variation in found:
                     if key not in best or variation.score > best[key].score:
                         best[key] = variation
     for (position, kind), variation in sorted(best.items()):
         sentence = sentences[words.sentence[position]]
         if kind in TAGS or sentence.head[words.word[position]] >= 0:  # skip words without a head
-            yield _make_suspect(sentences, words, position, kind, variation)
+            yield _make_suspect(sentences, words, position=position, kind=kind, variation=variation)
 
 
 def repeated_ngrams(
@@ -219,7 +221,7 @@ def _annotate_pairs(words: _Words, distance: int) -> np.ndarray:
 
 
 def _read_minority(
-    minority: Minority, words: _Words, layer: str, start: np.ndarray, length: int, context: int
+    minority: Minority, words: _Words, layer: str, *, start: np.ndarray, length: int, context: int
 ) -> Iterator[tuple[tuple[int, str], _Variation]]:
     """Yield the position and the kind of each suspect, and its variation.
 
@@ -254,7 +256,7 @@ def _read_minority(
 
 
 def _make_suspect(
-    sentences: Sequence[Sentence], words: _Words, position: int, kind: str, variation: _Variation
+    sentences: Sequence[Sentence], words: _Words, *, position: int, kind: str, variation: _Variation
 ) -> Suspect:
     index, word = int(words.sentence[position]), int(words.word[position])
     sentence = sentences[index]

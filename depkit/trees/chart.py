@@ -142,12 +142,3 @@ def best_labels(
         augmented[rows, columns, gold] -= 1
     augmented[0, -1, 0] = -np.inf
     return augmented.max(axis=2), augmented.argmax(axis=2)
-
-
-def count_wrong_labels(spans: np.ndarray, labels: np.ndarray, gold: np.ndarray) -> int:
-    """Return the Hamming loss of a binary tree: the number of its spans with another label in gold.
-
-    spans: [2n - 1, 2]. labels, gold: [n + 1, n + 1], as `best_labels` returns and takes them.
-    """
-    start, end = spans[:, 0], spans[:, 1]
-    return int((labels[start, end] != gold[start, end]).sum())

@@ -22,6 +22,7 @@ def decode(
     lengths: ArrayLike,
     algorithm: str = "mst",
     single_root: bool = True,
+    *,
     compile: bool = False,
 ) -> np.ndarray:
     """Find the best heads of each sentence in a batch, exactly.

@@ -165,7 +165,9 @@ class Learner:
             parameter_groups(self.network, training), betas=(training.beta1, training.beta2),
             eps=training.epsilon, weight_decay=training.weight_decay, fused=True,
         )  # fmt: skip
-        self.data = family.examples(prepared.train, vocabulary, config, None, transformer)
+        self.data = family.examples(
+            prepared.train, vocabulary, config, context=None, transformer=transformer
+        )
         self.network.start_epoch(self.data.dataset)
 
     def batches(self, tokens: int = 0) -> list[np.ndarray]:

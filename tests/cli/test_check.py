@@ -107,7 +107,7 @@ def test_the_file_is_compared_with_the_training_file(good: Path, bad: Path) -> N
 def test_the_encoding_can_be_set(tmp_path: Path) -> None:
     path = tmp_path / "latin.conllu"
     path.write_bytes(GOOD.replace("a", "ä").encode("latin-1") + b"\n")
-    assert "--encoding latin-1 [encoding]" in run(path, code=1)[0]
+    assert "latin-1, with --encoding [encoding]" in run(path, code=1)[0]
     assert run(path, "--encoding", "latin-1")[0].endswith(": 0 errors, 0 warnings, 0 notes\n")
 
 

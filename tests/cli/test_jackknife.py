@@ -131,6 +131,7 @@ def test_the_old_spelling_says_the_new_one_unless_it_is_quiet(rich, tmp_path, ca
     assert note == "depkit: note: depkit tag --folds is now depkit jackknife --folds"
     assert "nowhere" in error
     assert_fails(capfd, ["jackknife", "nowhere.conllu", "--folds=3", *ON_CPU], 1, "nowhere")
+    assert_fails(capfd, ["tag", "-q", "a", "--folds", "1"], 2, "; see depkit jackknife --help")
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_the_error_for_latin_1_names_the_byte(parse):
     assert status == 1
     assert err == (
         "depkit: error: -:3: byte 0xE9 at offset 10 is not utf-8; name the file's encoding, for"
-        " example --encoding latin-1\n"
+        " example latin-1, with --encoding\n"
     )
     assert [sentence.text for sentence in trees(out)] == ["Good."]
     status, out, _ = parse("caf\xe9 noir".encode("latin-1"), "--encoding", "latin-1")

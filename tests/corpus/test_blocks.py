@@ -48,7 +48,7 @@ def small_blocks(monkeypatch):
 def read(path, kind, part=None, encoding="utf-8"):
     splitter = Splitter()
     counter = ParagraphCounter(part.start.paragraph if part else 0)
-    sentences = list(read_input(path, splitter, kind, encoding, counter, part))
+    sentences = list(read_input(path, splitter, kind, encoding, counter=counter, part=part))
     return sentences, splitter.calls
 
 

@@ -209,7 +209,7 @@ def test_a_lenient_reader_loses_no_other_indented_tree() -> None:
 def test_bytes_that_cannot_be_decoded_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.mrg"
     path.write_bytes((RAIN + "\n(S\n (NN caf\xe9))\n" + SUN).encode("latin-1"))
-    with pytest.raises(FormatError, match=r"byte 0xE9 .*--encoding latin-1") as caught:
+    with pytest.raises(FormatError, match=r"byte 0xE9 .*latin-1, with `encoding`") as caught:
         list(read_trees(path))
     assert (caught.value.file, caught.value.line) == (str(path), 3)
     assert len(list(read_trees(path, strict=False))) == 2

@@ -169,7 +169,7 @@ def test_rows_of_conll09_must_be_equally_wide():
 def test_errors_about_undecodable_bytes_suggest_an_encoding(text, line, message):
     error = read_error("# sent_id = s\n" + text)
     assert error.line == 4 + line and message in str(error)
-    assert str(error).endswith("name the file's encoding, for example --encoding latin-1")
+    assert str(error).endswith("name the file's encoding, for example latin-1, with `encoding`")
 
 
 def test_a_lone_surrogate_is_not_reported_as_a_byte():

@@ -163,7 +163,7 @@ def test_other_encodings_raise_only_format_errors(data, encoding):
     """A byte that cannot be decoded is a FormatError even at the end of the stream."""
     for strict in (True, False):
         try:
-            list(read_stream(io.BytesIO(data), None, encoding, "f", strict))
+            list(read_stream(io.BytesIO(data), None, encoding, "f", strict=strict))
         except FormatError as error:
             assert str(error).startswith("f:")
 

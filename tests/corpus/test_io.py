@@ -67,7 +67,7 @@ def test_files_are_read_and_written_in_an_encoding(tmp_path):
         list(read(path))
     assert str(caught.value) == (
         f"{path}:3: mill-1: byte 0xE1 in column 1, character 11 of the line, cannot be decoded;"
-        " name the file's encoding, for example --encoding latin-1"
+        " name the file's encoding, for example latin-1, with `encoding`"
     )
     assert write(read(path, strict=False), copy) == 2
     assert copy.read_bytes() == path.read_bytes()  # undecodable bytes survive a lenient reader
@@ -89,7 +89,7 @@ SURROGATE = row(1, "?").encode().replace(b"?", b"\xed\xa0\x80") + b"\n"
     ("data", "encoding", "message"),
     [
         (SURROGATE, "utf-8", "byte 0xED in column 2, character 3"),
-        (b"\xff\xfe" + RICH.encode("utf-16-le"), "utf-8", "--encoding utf-16$"),
+        (b"\xff\xfe" + RICH.encode("utf-16-le"), "utf-8", "`encoding` to utf-16$"),
         (RICH.encode("utf-16")[:-1], "utf-16", "encoding"),
         (RICH.encode(), "utf-16", "encoding"),
         (b"\xff\xfe\x00\xd8", "utf-16", "encoding"),

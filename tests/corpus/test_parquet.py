@@ -250,7 +250,7 @@ def test_no_sentences(tmp_path):
                     ["1\t\udce9" + "\t_" * 8 + "\n", "\n"],
                     [0],
                     {"form": ["\udce9"], "deprel": ["_"]},
-                    [-1],
+                    head=[-1],
                 )
             ],
             "a lone surrogate",

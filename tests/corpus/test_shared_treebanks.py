@@ -75,7 +75,7 @@ def test_the_row_with_a_column_too_many_is_reported():
 
 def test_basque_in_latin1_is_reported():
     (path,) = (path for path in FILES if path.name == "eus.test.conllx")
-    with pytest.raises(FormatError, match=r"byte 0x.. in column 2.* --encoding latin-1"):
+    with pytest.raises(FormatError, match=r"byte 0x.. in column 2.* latin-1, with `encoding`"):
         list(read(path))
 
 

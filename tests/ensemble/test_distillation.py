@@ -13,7 +13,8 @@ from depkit.ensemble import distillation, silver
 from depkit.ensemble.silver import annotate_text
 from depkit.ensemble.teacher import make_row_function
 from depkit.parsers.columns.soft_targets import LABEL_HEAD, MAX_INTEGER, MAX_VALUES, column_slices
-from depkit.parsers.config import Context, Inputs
+from depkit.parsers.config import Inputs
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.priors import get_priors
 from depkit.parsers.inputs.tables import SPECIAL, Table
@@ -55,14 +56,14 @@ def make_data(teacher, tiny, tmp_path):
         progress = Progress(tmp_path, quiet=True)
         compute_rows = make_row_function(teacher)
         rows = distillation.provide_treebank_rows(
-            compute_rows, tiny[:treebank], tmp_path, "key", progress
+            compute_rows, tiny[:treebank], tmp_path, "key", progress=progress
         )
         shards = []
         if with_text:
             file = tmp_path / "text.txt"
             file.write_text("".join(f"{' '.join(sentence.form)}\n" for sentence in tiny[treebank:]))
             shards = annotate_text(
-                teacher, compute_rows, [str(file)], tmp_path / "text", "key", input="tokens"
+                teacher, compute_rows, [str(file)], tmp_path / "text", key="key", input="tokens"
             ).shards
         plan = make_plan(recipe, tiny[:treebank], tmp_path)
         return distillation.make_distillation_data(plan, rows, shards, teacher)
@@ -248,11 +249,11 @@ def test_treebank_rows_are_computed_only_once(make_data, teacher, tiny, tmp_path
     assert (data.treebank_rows == make_row_function(teacher, 50)(tiny[:8], True)).mean() > 0.9
 
     fail = Mock(side_effect=AssertionError)
-    stored = distillation.provide_treebank_rows(fail, tiny[:8], tmp_path, "key", progress)
+    stored = distillation.provide_treebank_rows(fail, tiny[:8], tmp_path, "key", progress=progress)
     assert (stored == data.treebank_rows).all()
     for count, key in ((8, "other"), (7, "key")):
         with pytest.raises(ValueError, match="another teacher"):
-            distillation.provide_treebank_rows(fail, tiny[:count], tmp_path, key, progress)
+            distillation.provide_treebank_rows(fail, tiny[:count], tmp_path, key, progress=progress)
     assert (
         data.treebank_rows[:, column_slices(0)[1]].astype(int).sum(-1).max()
         <= MAX_INTEGER + MAX_VALUES

@@ -13,8 +13,9 @@ from depkit.ensemble.jackknife import JackknifeJob, accuracies, assign_folds
 from depkit.files.errors import DataError
 from depkit.nn.settings import BiLSTM
 from depkit.parsers.columns.config import TagScorer
-from depkit.parsers.config import Context, Inputs
+from depkit.parsers.config import Inputs
 from depkit.parsers.graph.config import BiaffineConfig, Scorer
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig

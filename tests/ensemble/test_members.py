@@ -333,7 +333,7 @@ def test_recipes_that_cannot_be_combined_are_not_trained(text, message, tmp_path
 
 
 def test_an_ensemble_and_its_members_are_calibrated_separately(trained_job):
-    calibration = read_ensemble(trained_job.directory).calibration
+    calibration = Calibration(**read_ensemble(trained_job.directory).calibration)
     assert calibration != Calibration()
     parser = load(trained_job.directory, "cpu")
     assert parser.config.calibration == calibration

@@ -45,7 +45,7 @@ def read_files(directory):
 def test_shards_contain_each_sentence_once(teacher, text, tiny, tmp_path):
     compute_rows = Mock(wraps=make_row_function(teacher))
     silver_text = annotate_text(
-        teacher, compute_rows, [text], tmp_path / "out", "key", input="tokens"
+        teacher, compute_rows, [text], tmp_path / "out", key="key", input="tokens"
     )
     assert silver_text.omitted == {"too short": 1, "too long": 1, "duplicate": 1}
     assert (silver_text.num_sentences, silver_text.num_words) == (len(tiny), sum(map(len, tiny)))
@@ -67,36 +67,38 @@ def test_shards_contain_each_sentence_once(teacher, text, tiny, tmp_path):
 @pytest.mark.parametrize("moment", [1, 2, 4])
 def test_a_killed_run_resumes_after_its_shards(moment, teacher, text, tmp_path):
     compute_rows = Mock(wraps=make_row_function(teacher))
-    whole = annotate_text(teacher, compute_rows, [text], tmp_path / "whole", "key", input="tokens")
-    arguments = (teacher, compute_rows, [text], tmp_path / "cut", "key")
+    whole = annotate_text(
+        teacher, compute_rows, [text], tmp_path / "whole", key="key", input="tokens"
+    )
+    arguments = (teacher, compute_rows, [text], tmp_path / "cut")
     compute_rows.side_effect = [DEFAULT] * (moment - 1) + [Killed]
     with pytest.raises(Killed):
-        annotate_text(*arguments, input="tokens")
+        annotate_text(*arguments, key="key", input="tokens")
     assert len(list((tmp_path / "cut").glob("*.safetensors"))) == moment - 1
     compute_rows.reset_mock(side_effect=True)
-    again = annotate_text(*arguments, input="tokens")
+    again = annotate_text(*arguments, key="key", input="tokens")
     assert compute_rows.call_count == len(whole.shards) - (moment - 1)
     assert (again.num_sentences, again.omitted) == (whole.num_sentences, whole.omitted)
     assert read_files(tmp_path / "cut") == read_files(tmp_path / "whole")
 
 
 def test_a_finished_text_is_not_read_again(teacher, arguments, monkeypatch):
-    first = annotate_text(*arguments, "key", input="tokens")
+    first = annotate_text(*arguments, key="key", input="tokens")
     monkeypatch.setattr(type(teacher), "read", None)
-    assert annotate_text(*arguments, "key", input="tokens") == first
+    assert annotate_text(*arguments, key="key", input="tokens") == first
 
 
 def test_another_text_or_teacher_is_rejected(arguments, text, tmp_path):
-    annotate_text(*arguments, "key", input="tokens")
+    annotate_text(*arguments, key="key", input="tokens")
     for key, input in (("other", "tokens"), ("key", "lines")):
         with pytest.raises(DataError, match="another teacher, text or settings"):
-            annotate_text(*arguments, key, input=input)
+            annotate_text(*arguments, key=key, input=input)
     (tmp_path / "out" / silver.MANIFEST).unlink()  # as after an interruption
     with pytest.raises(DataError, match=r"shard-0001.*another teacher"):
-        annotate_text(*arguments, "other", input="tokens")
+        annotate_text(*arguments, key="other", input="tokens")
     Path(text).write_text("Quite another text .\n")
     with pytest.raises(DataError, match="another teacher, text or settings"):
-        annotate_text(*arguments, "key", input="tokens")
+        annotate_text(*arguments, key="key", input="tokens")
 
 
 @pytest.mark.parametrize(
@@ -112,12 +114,12 @@ def test_another_text_or_teacher_is_rejected(arguments, text, tmp_path):
 )
 def test_damaged_files_are_written_again(name, content, arguments):
     directory = arguments[-1]
-    first = annotate_text(*arguments, "key", input="tokens")
+    first = annotate_text(*arguments, key="key", input="tokens")
     whole = read_files(directory)
     (directory / name).unlink()
     if content is not None:
         (directory / name).write_bytes(content)
-    assert annotate_text(*arguments, "key", input="tokens") == first
+    assert annotate_text(*arguments, key="key", input="tokens") == first
     assert read_files(directory) == whole
 
 
@@ -131,7 +133,7 @@ def test_a_text_without_sentences_to_learn_from_is_an_error(teacher, tmp_path):
                 make_row_function(teacher),
                 [str(empty)],
                 tmp_path / "o",
-                "key",
+                key="key",
                 input="tokens",
             )
 
@@ -146,14 +148,16 @@ def test_trees_of_treebanks_are_replaced_by_trees_of_the_teacher(teacher, tiny, 
         make_row_function(teacher),
         files,
         tmp_path / "x",
-        "",
+        key="",
         input="conllx",
         encoding="latin-1",
     )
     (sentence,) = silver_text.shards[0].sentences()
     assert sentence.form == ["a", "ß"]
     files = [str(tmp_path / "text.conllu")]
-    silver_text = annotate_text(teacher, make_row_function(teacher), files, tmp_path / "out", "")
+    silver_text = annotate_text(
+        teacher, make_row_function(teacher), files, tmp_path / "out", key=""
+    )
     silver_tree = next(silver_text.shards[0].sentences())
     assert silver_tree.head == next(teacher.parse(tiny[:1])).head
     assert silver_tree.text == tiny[0].text
@@ -164,7 +168,7 @@ def test_the_error_of_a_full_disk_names_the_file(teacher, text, tmp_path, monkey
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError) as caught:
         annotate_text(
-            teacher, make_row_function(teacher), [text], tmp_path / "out", "key", input="tokens"
+            teacher, make_row_function(teacher), [text], tmp_path / "out", key="key", input="tokens"
         )
     assert str(caught.value.filename).endswith("shard-0001.safetensors")
     assert list(tmp_path.glob("out/*.safetensors")) == []
@@ -172,14 +176,14 @@ def test_the_error_of_a_full_disk_names_the_file(teacher, text, tmp_path, monkey
 
 def test_text_that_cannot_be_read_is_an_error(teacher, tmp_path):
     file = tmp_path / "text.txt"
-    arguments = (teacher, make_row_function(teacher), [str(file)], tmp_path / "out", "key")
+    arguments = (teacher, make_row_function(teacher), [str(file)], tmp_path / "out")
     with pytest.raises(OSError):
-        annotate_text(*arguments)
+        annotate_text(*arguments, key="key")
     file.write_bytes(b"caf\xe9 now\n")
-    with pytest.raises(FormatError, match="--encoding latin-1"):
-        annotate_text(*arguments, input="lines")
+    with pytest.raises(FormatError, match="latin-1, with `encoding`"):
+        annotate_text(*arguments, key="key", input="lines")
     with pytest.raises(ValueError, match="has no tokenizer"):
-        annotate_text(*arguments, input="text")
+        annotate_text(*arguments, key="key", input="text")
 
 
 def test_chunks_contain_all_sentences_in_order(tiny):
@@ -193,7 +197,7 @@ def test_chunks_contain_all_sentences_in_order(tiny):
 
 def test_written_trees_agree_with_the_rows(teacher, text, tmp_path):
     silver_text = annotate_text(
-        teacher, make_row_function(teacher), [text], tmp_path / "out", "key", input="tokens"
+        teacher, make_row_function(teacher), [text], tmp_path / "out", key="key", input="tokens"
     )
     sentences = [s for shard in silver_text.shards for s in read(f"{shard.path}.conllu")]
     rows = np.concatenate([shard.rows() for shard in silver_text.shards])

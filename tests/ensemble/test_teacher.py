@@ -20,10 +20,11 @@ from depkit.ensemble.teacher import (
     row_columns,
 )
 from depkit.parsers.columns.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
-from depkit.parsers.config import Context, Inputs
+from depkit.parsers.config import Inputs
 from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.ensembles import combine
 from depkit.parsers.graph.network import BiaffineNetwork
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.model_directory import write_ensemble
 from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.tagger.parser import TaggerParser

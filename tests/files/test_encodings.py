@@ -21,7 +21,7 @@ def test_wide_encodings_are_recognised_and_named(encoding, tmp_path):
     for content, reader in ((TREE, read_text), (TREE, read_trees), (RICH, read)):
         path = tmp_path / "file"
         path.write_bytes(content.encode(encoding))
-        message = f"file: the text is in {name}, not in utf-8; add --encoding {encoding}$"
+        message = f"file: the text is in {name}, not in utf-8; set `encoding` to {encoding}$"
         with pytest.raises(FormatError, match=message):
             list(reader(path))
         assert list(reader(path, encoding=encoding))

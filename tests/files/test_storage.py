@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from depkit.corpus.io import read, write
-from depkit.files.storage import file_exists, file_identity, file_size, file_version, is_url
+from depkit.files.storage import file_identity, file_size, file_version, is_url
 from depkit.files.streams import open_output
 from tests.cli.commands import assert_fails
 from tests.corpus.rows import RICH
@@ -51,10 +51,8 @@ def test_files_are_read_as_they_were_written(scheme, name, memory, tmp_path):
         pytest.importorskip("pyarrow", reason="Parquet needs the extra depkit[parquet]")
     path = tmp_path / name
     target = {"memory": f"memory://{name}", "file": f"file://{path}", "path": path}[scheme]
-    assert not file_exists(target)
     assert write(read(RICH.splitlines(True)), target) == 2
     assert "".join(map(str, read(target))) == RICH
-    assert file_exists(target)
     data = memory.cat(f"/{name}") if scheme == "memory" else path.read_bytes()
     assert file_size(target) == len(data)
     files = memory.find("/") if scheme == "memory" else list(path.parent.iterdir())

@@ -22,7 +22,7 @@ def encode(words):
 
 def make_embedding(dropout=0.0):
     torch.manual_seed(1)
-    embedding = AffixEmbedding(ROWS, SIZE, LOWER, CLASSES, dropout)
+    embedding = AffixEmbedding(ROWS, SIZE, LOWER, CLASSES, dropout=dropout)
     torch.nn.init.normal_(embedding.table.weight)
     return embedding
 

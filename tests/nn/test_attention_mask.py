@@ -29,7 +29,7 @@ def may_attend(query: int, key: int, length: int, window: int, relaxed: bool, st
 @pytest.mark.parametrize("window", range(1, MAX_LENGTH + 2))
 def test_windows_agree_with_the_definition(window, relaxed, stop):
     lengths = torch.arange(1, MAX_LENGTH + 1)
-    mask = attention_mask(lengths, MAX_LENGTH, window, relaxed, stop)
+    mask = attention_mask(lengths, MAX_LENGTH, window=window, relaxed=relaxed, stop=stop)
     assert mask.shape == (MAX_LENGTH, 1, MAX_LENGTH, MAX_LENGTH)
     assert mask.dtype == torch.bool
     for row, length in enumerate(lengths.tolist()):

@@ -38,7 +38,7 @@ def test_the_result_and_its_gradient_equal_those_of_the_equations(seed, has_arcs
     positions = torch.arange(length)
     graph = (torch.rand(batch, length) * (positions + 1)).long() - 1
     mask = attention_mask(lengths, length)
-    computed = attention(query, key, value, mask, graph if has_arcs else None, 0.0)
+    computed = attention(query, key, value, mask, graph=graph if has_arcs else None, dropout=0.0)
     if not has_arcs:
         graph = torch.full_like(graph, -1)
     expected = torch.zeros(batch, length, heads, size, dtype=torch.double)

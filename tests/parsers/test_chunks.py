@@ -93,9 +93,9 @@ def test_results_are_not_delayed_by_reading(monkeypatch):
     created_chunks = []
     initialise = chunks._Chunk.__init__
 
-    def record(self, *arguments):
+    def record(self, *arguments, **named):
         created_chunks.append(self)
-        initialise(self, *arguments)
+        initialise(self, *arguments, **named)
 
     monkeypatch.setattr(chunks._Chunk, "__init__", record)
     chunk_start, chunk_end, next_end = chunk_ends()[9:12]

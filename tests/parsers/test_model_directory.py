@@ -16,10 +16,11 @@ import depkit
 from depkit.corpus.brackets import read_sentences
 from depkit.nn.settings import BiLSTM, Factored, NoEncoder, SelfAttention
 from depkit.parsers.columns.config import TagScorer
-from depkit.parsers.config import Context, Inputs
+from depkit.parsers.config import Inputs
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.families import FAMILIES, make_parser_config
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder, Scorer
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.transformer import load_transformer, save_description
 from depkit.parsers.loading import load

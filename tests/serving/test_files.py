@@ -125,6 +125,14 @@ def test_invalid_options_are_rejected_before_anything_is_written(
     assert not list(tmp_path.iterdir())
 
 
+def test_wrong_options_are_reported_before_a_missing_model():
+    job = make_job("nowhere", "a/x", "b/x", output_dir="c")
+    with pytest.raises(ConfigError, match="would have the same name"):
+        annotate_files(job)
+    with pytest.raises(ConfigError, match="one of the files to read"):
+        annotate_files(make_job("nowhere", TINY, output=str(TINY)))
+
+
 def test_output_files_are_named_after_their_inputs():
     names = {
         ("a/b.txt", None): "b.conllu", ("b.conllx.gz", None): "b.conllx.gz",

@@ -164,6 +164,16 @@ def test_errors_name_the_setting(arguments, message):
         make_recipe(*arguments)
 
 
+def test_a_file_names_the_recipe_that_it_changes(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("base = 'small'\n[encoder]\nlayers = 1\n")
+    recipe = make_recipe(str(file))
+    assert recipe == make_recipe("small", settings=["encoder.layers=1"]) != make_recipe("small")
+    assert recipe == make_recipe(file=file) == make_recipe("small", file)
+    with pytest.raises(ConfigError, match="changes the recipe small, not bilstm"):
+        make_recipe("bilstm", file)
+
+
 def test_a_parser_without_trees_is_a_tagger():
     assert make_recipe("tagger").parser.family == "tagger"
     assert make_recipe("bilstm", settings=["scorer.tree=false"]).parser.family == "tagger"

@@ -11,10 +11,11 @@ import depkit
 from depkit.cli.main import run as depkit_command
 from depkit.corpus.io import write
 from depkit.nn.settings import NoEncoder
-from depkit.parsers.config import Context, Inputs
-from depkit.parsers.config import Vectors as VectorSettings
+from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.dataset import layout, split_context
+from depkit.parsers.inputs.pretrained import Vectors as VectorSettings
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import CHECKPOINT
@@ -77,7 +78,7 @@ def test_cached_vectors_are_those_computed_during_training(layers, pooling, bert
     family, vocabulary, network = make_network(recipe, sources, tiny)
     network.eval()
     assert sources.train.shape == (1 + sum(len(s) + 1 for s in tiny), 1 + (layers == "mix"), 16)
-    cached = family.examples(tiny, vocabulary, config, sources.train)
+    cached = family.examples(tiny, vocabulary, config, context=sources.train)
     uncached = family.examples(tiny, vocabulary, config, transformer=sources.transformer)
     indices = np.arange(len(tiny))
     with torch.no_grad():
@@ -117,7 +118,7 @@ def test_selected_sentences_keep_their_vectors(bert_folder, tiny):
             np.testing.assert_array_equal(array, vectors[number])
     sentences = [tiny[2], tiny[0]]
     family, vocabulary, _ = make_network(recipe, sources, tiny)
-    examples = family.examples(sentences, vocabulary, recipe.parser, selected.train)
+    examples = family.examples(sentences, vocabulary, recipe.parser, context=selected.train)
     batch = cpu_batch(examples, np.array([1]))
     np.testing.assert_array_equal(batch["context"][0, : sizes[0]].numpy(), vectors[0])
 

@@ -70,7 +70,7 @@ def make_contents(
     contents = describe_page(page.kind) | {"items": evaluator.items, "notes": list(notes)}
     contents |= {"gold": data.gold_name, **_describe_scores(data.evaluations, seed)}
     for section, names in (("curves", page.curves), ("tables", page.tables)):
-        contents[section] = _group(evaluator, data, names, page.metrics, seed)
+        contents[section] = _group(evaluator, data, names=names, metrics=page.metrics, seed=seed)
     contents |= page.make_sections(data, seed)
     contents["sentences"] = page.pack_sentences(data, limit)
     return contents
@@ -94,7 +94,7 @@ def _describe_scores(evaluations: Sequence[Evaluation], seed: int) -> dict[str, 
 
 
 def _group(
-    evaluator: Evaluator, data: Any, names: Sequence[str], metrics: Sequence[str], seed: int
+    evaluator: Evaluator, data: Any, *, names: Sequence[str], metrics: Sequence[str], seed: int
 ) -> list[dict[str, Any]]:
     """Return the tables of groupings, except those by a column that contains only `_`."""
     groups = []

@@ -109,7 +109,9 @@ def _draw_arcs(lines: Sequence[Line], base: int, direction: int) -> Iterator[str
         if line.label:
             y = base + direction * LEVEL * line.level
             centre = line.label_start + line.label_width // 2
-            yield draw_label(line.label, centre, y, COLOURS[line.kind], line.label_width)
+            yield draw_label(
+                line.label, centre, y, colour=COLOURS[line.kind], width=line.label_width
+            )
 
 
 def _arc_path(line: Line, base: int, direction: int) -> str:

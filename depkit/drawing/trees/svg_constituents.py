@@ -58,7 +58,7 @@ def draw_constituents(
             f'<path stroke="{colours["wrong"]}" {strokes["wrong"]} d="M{left} {position}H{right}"/>'
         )
         elements.append(
-            draw_label(node.label or "()", (left + right) // 2, position, colours["wrong"])
+            draw_label(node.label or "()", (left + right) // 2, position, colour=colours["wrong"])
         )
     return edges[-1], bottom + WRONG_LEVEL * (max(lines, default=-1) + 1), elements
 

@@ -29,7 +29,7 @@ def draw_texts(texts: Sequence[str], centres: Sequence[int], y: int) -> list[str
     ]
 
 
-def draw_label(text: str, centre: int, y: int, colour: str, width: int | None = None) -> str:
+def draw_label(text: str, centre: int, y: int, *, colour: str, width: int | None = None) -> str:
     """Draw a label on a white rectangle that interrupts its line.
 
     width: that of the text; None for an estimate.

@@ -15,6 +15,7 @@ ABSENT = -1  # in place of the index of a value, at words that are in the dictio
 def choose_lemmas(
     lemmatizer: Lemmatizer,
     sentence: Sentence,
+    *,
     tags: Mapping[str, list[str]],
     symbols: Mapping[str, Sequence[str]],
     best: Mapping[str, np.ndarray],

@@ -66,7 +66,9 @@ class Tagging:
         words = slice(1, len(sentence) + 1)
         symbols = {name: self.vocabulary.columns[name].symbols for name in ("lemma", *columns)}
         candidates = {key: array[row, words] for key, array in best.items()}
-        lemmas = choose_lemmas(self.lemmatizer, sentence, columns, symbols, candidates)
+        lemmas = choose_lemmas(
+            self.lemmatizer, sentence, tags=columns, symbols=symbols, best=candidates
+        )
         return columns | {"lemma": lemmas}
 
     def symbols(self, column: str, indices: np.ndarray, words: int) -> list[str]:

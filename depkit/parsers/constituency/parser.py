@@ -67,7 +67,9 @@ class ConstituencyParser(Parser):
         trees, _ = decode_spans(best_scores, words)
         best = pending.wait()
         return [
-            self._make_sentence(sentence, row, trees[row], labels[row], best, tags)
+            self._make_sentence(
+                sentence, row, nodes=trees[row], labels=labels[row], best=best, tags=tags
+            )
             for row, sentence in enumerate(sentences)
         ]
 
@@ -75,6 +77,7 @@ class ConstituencyParser(Parser):
         self,
         sentence: Sentence,
         row: int,
+        *,
         nodes: np.ndarray,
         labels: np.ndarray,
         best: Mapping[str, np.ndarray],

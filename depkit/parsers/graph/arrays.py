@@ -42,9 +42,9 @@ class ArrayScores:
     def annotate(
         self,
         heads: np.ndarray,
+        *,
         root_label: int | None,
         unknown: np.ndarray | None,
-        *,
         probabilities: str,
         temperatures: Calibration,
     ) -> dict[str, np.ndarray]:

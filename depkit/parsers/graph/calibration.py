@@ -68,7 +68,13 @@ def score_batch(
     label_indices = parser.vocabulary.columns["deprel"].indices
     return [
         _select_words(
-            sentence, label_indices, arc[i], heads[i], gold[i], label[i], label_at_gold[i]
+            sentence,
+            label_indices,
+            arc=arc[i],
+            heads=heads[i],
+            gold=gold[i],
+            label=label[i],
+            label_at_gold=label_at_gold[i],
         )
         for i, sentence in enumerate(sentences)
     ]
@@ -77,6 +83,7 @@ def score_batch(
 def _select_words(
     sentence: Sentence,
     label_indices: dict[str, int],
+    *,
     arc: np.ndarray,
     heads: np.ndarray,
     gold: np.ndarray,

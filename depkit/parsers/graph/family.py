@@ -1,7 +1,7 @@
 """The family of biaffine dependency parsers (Dozat and Manning 2017)."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.family import CombinationError, DependencyFamily
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
 from depkit.parsers.graph.findings import tree_findings
+from depkit.parsers.settings import from_dict
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
@@ -38,8 +39,8 @@ class Biaffine(DependencyFamily):
             config = replace(config, decoder=decoder)
         return super().resolve_auto(config, train)
 
-    def set_calibration(self, config: Any, calibration: Calibration) -> Any:
-        return replace(config, calibration=calibration)
+    def set_calibration(self, config: Any, values: Mapping[str, Any]) -> Any:
+        return replace(config, calibration=from_dict(Calibration, dict(values), "calibration."))
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
         """Add the target "head", IGNORED for words without a head."""
@@ -83,17 +84,17 @@ class Biaffine(DependencyFamily):
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: Iterable[np.ndarray] | None
-    ) -> tuple[Calibration | None, str]:
+    ) -> tuple[dict[str, Any], str]:
         from depkit.parsers.graph.calibration import MIN_WORDS, calibrate
         from depkit.parsers.graph.temperatures import reset_harmful
 
         calibration, report = calibrate(parser, dev, context)
         if report.words < MIN_WORDS:
-            return None, (
+            return {}, (
                 f"the model is not calibrated: dev has {report.words} words, and {MIN_WORDS} are"
                 " needed"
             )
-        return reset_harmful(calibration, report), (
+        return asdict(reset_harmful(calibration, report)), (
             f"calibration on {report.words:,} words of dev: expected calibration error of labelled"
             f" arcs {_describe_change(report.before.labelled, report.after.labelled)}; of marginals"
             f" {_describe_change(report.before.marginal, report.after.marginal)}"

@@ -78,9 +78,9 @@ class Scores:
     def annotate(
         self,
         heads: np.ndarray,
+        *,
         root_label: int | None,
         unknown: np.ndarray | None,
-        *,
         probabilities: str,
         temperatures: Calibration,
     ) -> dict[str, np.ndarray]:

@@ -66,16 +66,16 @@ class GraphParser(Parser):
         heads = self.decode(scores, num_words, **options)
         temperatures = self.config.calibration
         arrays = scores.annotate(
-            heads, self.root_label, self.tagging.unknown_words(sentences),
+            heads, root_label=self.root_label, unknown=self.tagging.unknown_words(sentences),
             probabilities=probabilities, temperatures=temperatures,
         )  # fmt: skip
         if probabilities == "marginal":
             single_root = self._choose_decoding(**options).single_root
             arrays["arc_probability"] = head_marginals(
-                arrays.pop("arc"), heads, num_words, single_root, temperatures.marginal
+                arrays.pop("arc"), heads, num_words, single_root, temperature=temperatures.marginal
             )
         return [
-            self._make_sentence(sentence, row, heads, arrays, tags)
+            self._make_sentence(sentence, row, heads, arrays=arrays, tags=tags)
             for row, sentence in enumerate(sentences)
         ]
 
@@ -84,6 +84,7 @@ class GraphParser(Parser):
         sentence: Sentence,
         row: int,
         heads: np.ndarray,
+        *,
         arrays: dict[str, np.ndarray],
         tags: str,
     ) -> Sentence:

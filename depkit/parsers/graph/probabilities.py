@@ -10,7 +10,12 @@ from depkit.trees.marginals import batch_marginals
 
 
 def head_marginals(
-    arc: np.ndarray, heads: np.ndarray, lengths: np.ndarray, single_root: bool, temperature: float
+    arc: np.ndarray,
+    heads: np.ndarray,
+    lengths: np.ndarray,
+    single_root: bool,
+    *,
+    temperature: float,
 ) -> np.ndarray:
     """Compute the marginal probabilities of heads over all trees.
 

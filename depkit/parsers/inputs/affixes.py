@@ -1,8 +1,10 @@
 """The input of hashed prefixes, suffixes and the shape of words."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from depkit.files.bounds import setting
 from depkit.parsers.inputs.part import Part
 from depkit.parsers.inputs.tables import Table
 
@@ -10,17 +12,28 @@ if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
 
 
+@dataclass(frozen=True)
+class AffixSettings:
+    """The settings of section inputs for affixes."""
+
+    # size of a vector from hashed prefixes, suffixes and the shape of a word; it is concatenated
+    # with the vector from the characters, and dropped together with it
+    affix: int = 0
+    # rows of the table that the affixes are hashed to
+    affix_rows: int = setting(10_000, minimum=1, needs="affix")
+    # probability that an affix is left out in training
+    affix_dropout: float = setting(0.0, below=1, needs="affix")
+
+
 class Affixes(Part):
     """Vectors from the prefixes, the suffixes and the shape of words."""
 
+    settings = AffixSettings
     name = "affixes"
+    main_setting = "affix"
     group = "characters"
     reads_forms = True
     depends_on_form = True
-
-    @property
-    def size(self) -> int:
-        return self.inputs.affix
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from depkit.nn.affixes import AffixEmbedding
@@ -28,7 +41,7 @@ class Affixes(Part):
         inputs, characters = self.inputs, vocabulary.characters
         return AffixEmbedding(
             inputs.affix_rows, inputs.affix, lower_cases(characters), character_classes(characters),
-            inputs.affix_dropout,
+            dropout=inputs.affix_dropout,
         )  # fmt: skip
 
     def form_vectors(self, module: Any, arrays: Any, groups: Sequence[tuple[int, int]]) -> Any:

@@ -39,7 +39,7 @@ def is_binary(body: bytes) -> bool:
 
 
 def read_binary_blocks(
-    file: str, chunks: Iterable[bytes], count: int, width: int, notes: list[str]
+    file: str, chunks: Iterable[bytes], *, count: int, width: int, notes: list[str]
 ) -> Iterator[Block]:
     """Read the rows after the header, in blocks about as large as the chunks.
 
@@ -57,7 +57,7 @@ def read_binary_blocks(
     for chunk in chunks:
         words, numbers, rest = _split_rows(rest + chunk, count - num_read, 4 * width)
         if words:
-            yield _make_block(file, num_read, words, numbers, width)
+            yield _make_block(file, num_read, words=words, numbers=numbers, width=width)
         num_read += len(words)
         if num_read == count:
             has_surplus = bool(rest.strip(b"\n"))
@@ -104,7 +104,7 @@ def _split_rows(
 
 
 def _make_block(
-    file: str, num_read: int, words: list[bytes], numbers: list[bytes], width: int
+    file: str, num_read: int, *, words: list[bytes], numbers: list[bytes], width: int
 ) -> Block:
     """Make a block of the rows after the first `num_read` rows. Raises FormatError for bad rows."""
     matrix = np.frombuffer(b"".join(numbers), "<f4").reshape(-1, width)

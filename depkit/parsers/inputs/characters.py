@@ -1,10 +1,12 @@
 """The characters of forms, and the input that reads all of them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from depkit.files.bounds import setting
 from depkit.parsers.inputs.batching import LONGEST_WORD
 from depkit.parsers.inputs.part import Part
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, Table, TableRule
@@ -15,19 +17,35 @@ if TYPE_CHECKING:
 BOUNDARIES = ["<start of word>", "<end of word>"]  # in the table of characters
 
 
+@dataclass(frozen=True)
+class CharacterSettings:
+    """The settings of section inputs for the characters of words."""
+
+    char: int = 0  # size of the vector that is computed from the characters of a word
+    # "lstm" is a bidirectional LSTM over all characters; "concat" concatenates the embeddings of
+    # the first 8 and the last 8 characters (CharConcat, Kitaev and Klein 2018)
+    char_kind: Literal["lstm", "concat"] = setting("lstm", needs="char")
+    # size of the embedding of one character; with char_kind=concat, 16 embeddings are projected to
+    # inputs.char unless inputs.char is 16 times this size
+    char_embedding: int = setting(64, minimum=1, needs="char")
+    char_dropout: float = setting(0.0, below=1, needs="char")  # dropout of the character embeddings
+    # dropout of the vector from the characters, with one mask for a whole sentence
+    char_vector_dropout: float = setting(0.0, below=1, needs="char")
+    # true reads a special character before the first and after the last character of a word
+    char_boundaries: bool = setting(False, needs="char")
+
+
 class Characters(Part):
     """Vectors from the characters of words: a BiLSTM, or embeddings that are concatenated."""
 
-    name = "char"
+    settings = CharacterSettings
+    inputs: CharacterSettings
+    name = main_setting = "char"
     group = "characters"
     table = "characters"
     first_symbols = SPECIAL
     reads_forms = True
     depends_on_form = True
-
-    @property
-    def size(self) -> int:
-        return self.inputs.char
 
     @property
     def vector_dropout(self) -> float:

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from depkit.nn.layermix import LayerMix
-from depkit.parsers.config import Context
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.hidden_layers import checkpoint_layers, context_layers
 from depkit.parsers.inputs.transformer import Transformer
+
+if TYPE_CHECKING:
+    from depkit.parsers.inputs.context import Context
 
 
 @dataclass
@@ -42,7 +45,7 @@ class ContextVectors(nn.Module):
     transformer is not, and it is not run if the batch already has its layers.
     """
 
-    def __init__(self, config: Context, transformer: Transformer | None) -> None:
+    def __init__(self, config: "Context", transformer: Transformer | None) -> None:
         super().__init__()
         self.config = config
         self.transformer = transformer

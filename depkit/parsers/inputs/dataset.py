@@ -15,7 +15,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.batching import Batch, Batches, group_forms, rounded_length
 from depkit.parsers.inputs.characters import encode_characters
-from depkit.parsers.inputs.part import MakeArrays, Rows, Text
+from depkit.parsers.inputs.part import EncodingInput, MakeArrays, Rows
 from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
@@ -128,18 +128,20 @@ def encode(
     if isinstance(context, Sequence):
         context = np.concatenate((np.zeros_like(context[0][:1]), *context))
     gold = {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
-    text = Text(sentences, list(forms), np.array(form, np.int64), gold, context, transformer)
+    source = EncodingInput(
+        sentences, list(forms), np.array(form, np.int64), gold, context, transformer
+    )
     parts = used_parts(inputs)
     words: dict[str, Rows] = {f"target.{name}": column for name, column in gold.items()}
     form_arrays: dict[str, np.ndarray] = {}
     for part in parts:
-        words |= part.encode(text, vocabulary)
+        words |= part.encode(source, vocabulary)
         if part.reads_forms:
-            form_arrays |= part.encode_forms(text.forms, vocabulary)
+            form_arrays |= part.encode_forms(source.forms, vocabulary)
     if any(part.reads_forms for part in parts):
-        form_arrays |= encode_characters(text.forms, vocabulary.characters)
-    make_arrays = [make for part in parts if (make := part.batch_arrays(text))]
-    return Dataset(sizes, starts, words, text.form, list(forms), form_arrays, make_arrays)
+        form_arrays |= encode_characters(source.forms, vocabulary.characters)
+    make_arrays = [make for part in parts if (make := part.batch_arrays(source))]
+    return Dataset(sizes, starts, words, source.form, list(forms), form_arrays, make_arrays)
 
 
 def layout(sentences: Sequence[Sentence]) -> tuple[np.ndarray, np.ndarray]:

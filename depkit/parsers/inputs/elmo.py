@@ -71,7 +71,9 @@ def read_features(
         selected = _select_layers(layers, top, shape.layers, file.filename)
         count = 0
         for sentence in sentences:
-            features = _read_sentence(file, count, shape, selected, sentence)
+            features = _read_sentence(
+                file, count, shape=shape, selected=selected, sentence=sentence
+            )
             yield features.mean(axis=1, keepdims=True) if layers == "average" else features
             count += 1
         if count != shape.sentences:
@@ -175,7 +177,7 @@ def _select_layers(layers: Layers, top: int, count: int, name: str) -> slice:
 
 
 def _read_sentence(
-    file: "File", number: int, shape: Shape, selected: slice, sentence: Sentence
+    file: "File", number: int, *, shape: Shape, selected: slice, sentence: Sentence
 ) -> np.ndarray:
     """Read the [words, selected layers, width] of a sentence. Raises FormatError at its line."""
     name = file.filename

@@ -2,24 +2,26 @@
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from depkit.parsers.config import Context
 from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.safe_files import TransformerError
 from depkit.parsers.inputs.transformer import Transformer
 
+if TYPE_CHECKING:
+    from depkit.parsers.inputs.context import Context
+
 Layers = Literal["single", "average", "mix"]
 Rows = Tensor | slice  # the indices of some sequences of a batch
 
 
-def context_layers(transformer: Transformer, config: Context, batch: Batch) -> Tensor:
+def context_layers(transformer: Transformer, config: "Context", batch: Batch) -> Tensor:
     """Compute a transformer's layers for the words of a batch.
 
     Args:

@@ -1,17 +1,18 @@
 """The contract of an input of the network.
 
-To add an input, add its settings to `config.Inputs`, write a file with a subclass of `Part`, and
-add the class to `parts.PARTS`. Then run `python -m depkit.cli.pages`.
+To add an input, write a file with a subclass of `Part` and a dataclass of its settings, and add the
+class to `parts.PARTS`. Then run `python -m depkit.cli.pages`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Inputs
+from depkit.nn.settings import Encoder
 from depkit.parsers.inputs.tables import TableRule
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ MakeArrays = Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
-class Text:
+class EncodingInput:
     """The sentences of a dataset, and what all parts need to encode them.
 
     An array of words has `total` entries: one for padding, then for each sentence one for w0, the
@@ -70,6 +71,10 @@ class Part:
     Parts of one group are concatenated; dropout drops the vector of a group as a whole.
     """
 
+    # A frozen dataclass. Its fields are settings of section inputs; see `bounds.setting` for bounds
+    # and for settings that have no effect without another one.
+    settings: ClassVar[type]
+    main_setting: ClassVar[str]  # the setting without which the part is not used
     name: ClassVar[str]  # of its module in the input layer
     group: ClassVar[str]
     # whether its vectors are computed once for each form, from the form's characters
@@ -82,18 +87,24 @@ class Part:
     table: ClassVar[str] = ""  # the name of its table in the vocabulary
     first_symbols: ClassVar[list[str]] = []  # those that this table begins with
     reads_dictionary: ClassVar[bool] = False  # whether it needs the tags in the lemma dictionary
+    suits_pieces: ClassVar[bool] = False  # whether an encoder of word pieces can read it
 
-    inputs: Inputs  # the settings, of which a part reads its own
+    inputs: Any  # all settings of section inputs
 
     @property
     def size(self) -> int:
-        """The size of its vector; 0 if it is not used."""
-        raise NotImplementedError
+        """The size of its vector; 0 if it is not used. By default, the main setting."""
+        return int(attrgetter(self.main_setting)(self.inputs))
 
     @property
     def is_used(self) -> bool:
         """Whether it is used; its size may be unknown yet."""
-        return bool(self.size)
+        return bool(attrgetter(self.main_setting)(self.inputs))
+
+    @property
+    def table_label(self) -> str:
+        """What the symbols in its table are, for `depkit info`."""
+        return self.table
 
     @property
     def is_added(self) -> bool:
@@ -109,10 +120,19 @@ class Part:
         """Return how its table is learned; None if it has none, or needs none when not used."""
         return None
 
+    def check_encoder(self, encoder: Encoder) -> None:
+        """Raise ValueError if the encoder cannot read the part, which is used."""
+        if encoder.reads_pieces and not self.suits_pieces:
+            unset = type(attrgetter(self.main_setting)(self.inputs))()
+            raise ValueError(
+                f"with encoder.kind={encoder.kind}, inputs.{self.main_setting} must be {unset!r},"
+                " because the transformer reads only word pieces and tags"
+            )
+
     def check(self, sentence: Sentence) -> None:
         """Raise FormatError if a sentence lacks what the part reads."""
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         """Return arrays of words, [total, ...], by name."""
         return {}
 
@@ -120,7 +140,7 @@ class Part:
         """Return arrays of forms, [forms, ...], besides their characters (if `reads_forms`)."""
         return {}
 
-    def batch_arrays(self, text: Text) -> MakeArrays | None:
+    def batch_arrays(self, source: EncodingInput) -> MakeArrays | None:
         """Return a function that makes the arrays of a batch that have no row a word or form."""
         return None
 

@@ -1,9 +1,10 @@
 """The table of the inputs of the network, and the groups that they form."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.config import Inputs
+from depkit.nn.settings import Encoder
 from depkit.parsers.inputs.affixes import Affixes
 from depkit.parsers.inputs.characters import Characters
 from depkit.parsers.inputs.context import ContextPart
@@ -16,6 +17,9 @@ from depkit.parsers.inputs.tags import Tags
 from depkit.parsers.inputs.treebank import Treebank
 from depkit.parsers.inputs.words import Words
 from depkit.parsers.settings import ConfigError
+
+if TYPE_CHECKING:
+    from depkit.parsers.config import Inputs
 
 # In the order in which modules are made and run, which the random numbers depend on. The parts of a
 # group follow each other, and all or none of them read forms.
@@ -54,12 +58,27 @@ class Group:
         return self.parts[0].is_combined
 
 
-def used_parts(inputs: Inputs) -> list[Part]:
+def used_parts(inputs: "Inputs") -> list[Part]:
     """Return the parts that a network with these settings reads."""
     return [part for part in (kind(inputs) for kind in PARTS) if part.is_used]
 
 
-def make_groups(inputs: Inputs) -> list[Group]:
+def check_parts(inputs: "Inputs") -> None:
+    """Raise ConfigError if there is nothing to read besides parts that are not combined."""
+    if not any(part.is_combined for part in used_parts(inputs)):
+        names = [f"inputs.{kind.main_setting}" for kind in PARTS if kind.is_combined]
+        raise ConfigError(
+            f"the parser has nothing to read; set {', '.join(names[:-1])} or {names[-1]}"
+        )
+
+
+def check_encoder(inputs: "Inputs", encoder: Encoder) -> None:
+    """Raise ValueError if an encoder cannot read some part."""
+    for part in used_parts(inputs):
+        part.check_encoder(encoder)
+
+
+def make_groups(inputs: "Inputs") -> list[Group]:
     """Return the groups that the parts of a network form.
 
     Raises ConfigError if there is no part, or if groups are to be summed but differ in size.
@@ -70,12 +89,8 @@ def make_groups(inputs: Inputs) -> list[Group]:
         used = [part for part in parts if part.is_used]
         if used:
             groups.append(Group(name, used, max(part.vector_dropout for part in parts)))
+    check_parts(inputs)
     sizes = {group.name: group.size for group in groups if group.is_combined}
-    if not sizes:
-        raise ConfigError(
-            "the parser has nothing to read: give inputs.word, inputs.tag, inputs.char or"
-            " inputs.affix a size, or set inputs.vectors.file or inputs.context.source"
-        )
     if inputs.combine == "sum" and len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise ConfigError(
@@ -84,7 +99,7 @@ def make_groups(inputs: Inputs) -> list[Group]:
     return groups
 
 
-def table_rules(inputs: Inputs) -> list[TableRule]:
+def table_rules(inputs: "Inputs") -> list[TableRule]:
     """Return how the tables of all parts are learned."""
     return [rule for kind in PARTS if (rule := kind(inputs).table_rule())]
 
@@ -94,17 +109,17 @@ def known_tables() -> dict[str, list[str]]:
     return {kind.table: kind.first_symbols for kind in PARTS if kind.table}
 
 
-def check_inputs(sentence: Sentence, inputs: Inputs) -> None:
+def check_inputs(sentence: Sentence, inputs: "Inputs") -> None:
     """Raise FormatError if a sentence lacks what the parser reads."""
     for part in used_parts(inputs):
         part.check(sentence)
 
 
-def describe_inputs(inputs: Inputs) -> list[str]:
+def describe_inputs(inputs: "Inputs") -> list[str]:
     """Describe the parts of a word's input vector, for model cards and `depkit info`."""
     return [part.describe() for part in used_parts(inputs)]
 
 
-def reads_dictionary(inputs: Inputs) -> bool:
+def reads_dictionary(inputs: "Inputs") -> bool:
     """Return whether some part needs the tags in the lemma dictionary."""
     return any(part.reads_dictionary for part in used_parts(inputs))

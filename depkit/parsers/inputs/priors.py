@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary
-from depkit.parsers.inputs.part import Part, Rows, SelectedRows, Text
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows, SelectedRows
 from depkit.parsers.inputs.tables import Table
 
 if TYPE_CHECKING:
@@ -253,21 +253,28 @@ def encode_priors(
     return rows, tables
 
 
+@dataclass(frozen=True)
+class PriorSettings:
+    """The settings of section inputs for the tags of forms."""
+
+    # size of a vector of the probabilities that tags and FEATS have for the word regardless of its
+    # context, estimated from the words of train with the same form or the same endings
+    prior: int = 0
+
+
 class Prior(Part):
     """Vectors of the tags that a form has regardless of its context."""
 
-    name = "prior"
+    settings = PriorSettings
+    inputs: PriorSettings
+    name = main_setting = "prior"
     group = "prior"
     reads_dictionary = True
     depends_on_form = True
 
-    @property
-    def size(self) -> int:
-        return self.inputs.prior
-
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         priors = get_priors(vocabulary)
-        row, tables = encode_priors(priors, text.forms, text.form, text.targets)
+        row, tables = encode_priors(priors, source.forms, source.form, source.targets)
         arrays: dict[str, Rows] = {}
         for name, (values, probabilities) in tables.items():
             arrays[f"prior.{name}.values"] = SelectedRows(values, row)

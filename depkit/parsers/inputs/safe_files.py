@@ -33,7 +33,7 @@ class TransformerError(ValueError):
 
 
 def copy_safe_files(
-    folder: Path, copy: Path, name: str, data: Iterable[str], configurations: Iterable[str]
+    folder: Path, copy: Path, name: str, *, data: Iterable[str], configurations: Iterable[str]
 ) -> None:
     """Fill a directory with links to files, and with configurations without unsafe settings.
 

@@ -1,27 +1,43 @@
 """The input of tags that a sentence already has."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from depkit.corpus.sentence import Sentence
+from depkit.files.bounds import setting
 from depkit.files.errors import FormatError
-from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, TableRule
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
 
 
+@dataclass(frozen=True)
+class TagSettings:
+    """The settings of section inputs for tags of the input."""
+
+    tag: int = 0  # size of the embedding of the input's tag
+    # The column of the tag; "ppos" is PPOS, the predicted tag in CoNLL-09
+    tag_column: Literal["upos", "xpos", "ppos"] = setting("xpos", needs="tag")
+    # dropout of the tag embedding, with one mask for a whole sentence
+    tag_dropout: float = setting(0.0, below=1, needs="tag")
+
+
 class Tags(Part):
     """Embeddings of the tags in a column of the input."""
 
-    name = "tag"
+    settings = TagSettings
+    inputs: TagSettings
+    name = main_setting = "tag"
     group = "tag"
     table = "tags"
     first_symbols = SPECIAL
+    suits_pieces = True
 
     @property
-    def size(self) -> int:
-        return self.inputs.tag
+    def table_label(self) -> str:
+        return self.inputs.tag_column
 
     @property
     def vector_dropout(self) -> float:
@@ -56,9 +72,9 @@ class Tags(Part):
                 " a parser with another inputs.tag_column or with inputs.tag=0",
             )
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         get = vocabulary.tables[self.table].get
-        return {"tag": text.per_word(lambda sentence: map(get, self.read(sentence)), PAD, ROOT)}
+        return {"tag": source.per_word(lambda sentence: map(get, self.read(sentence)), PAD, ROOT)}
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from torch import nn

@@ -82,7 +82,7 @@ def load_transformer(name: str, revision: str = "", depth: int = 0) -> Transform
         body = _read_body(copy, name, config, weights)
     file_names = ["config.json", *_TOKENIZER, *_CONFIGURATION]
     files = [*weights, *(folder / file_name for file_name in file_names)]
-    return _make_transformer(body, tokenizer, name, commit, _digest(files))
+    return _make_transformer(body, tokenizer, name=name, revision=commit, digest=_digest(files))
 
 
 def save_description(transformer: Transformer, directory: PathLike) -> None:
@@ -117,7 +117,7 @@ def from_description(
         limit = nullcontext() if shapes is None else limit_size(shapes)
         with _wrap_errors(name, "config.json does not describe a transformer"), limit:
             body = AutoModel.from_config(config, trust_remote_code=False, attn_implementation=None)
-    return _make_transformer(body, tokenizer, "", "", "")
+    return _make_transformer(body, tokenizer, name="", revision="", digest="")
 
 
 def with_random_layers(transformer: Transformer) -> Transformer:
@@ -129,12 +129,13 @@ def with_random_layers(transformer: Transformer) -> Transformer:
     weights = transformer.body.get_input_embeddings().weight.detach()
     body.get_input_embeddings().weight.data.copy_(weights)
     return replace(
-        transformer, body=_make_transformer(body, transformer.tokenizer, "", "", "").body
+        transformer,
+        body=_make_transformer(body, transformer.tokenizer, name="", revision="", digest="").body,
     )
 
 
 def _make_transformer(
-    body: Any, tokenizer: Any, name: str, revision: str, digest: str
+    body: Any, tokenizer: Any, *, name: str, revision: str, digest: str
 ) -> Transformer:
     # A model class that can be built without a pooler also runs without one.
     if "add_pooling_layer" in inspect.signature(type(body).__init__).parameters:
@@ -219,7 +220,9 @@ def _safe_copy(folder: Path, name: str, weights: Sequence[str] = ()) -> Iterator
     of the files of weights. Raises TransformerError.
     """
     with temporary_directory() as copy, _silence_libraries(), _stay_offline():
-        copy_safe_files(folder, copy, name, [*weights, *_TOKENIZER], _CONFIGURATION)
+        copy_safe_files(
+            folder, copy, name, data=[*weights, *_TOKENIZER], configurations=_CONFIGURATION
+        )
         yield copy
 
 

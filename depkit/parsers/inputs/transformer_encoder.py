@@ -173,15 +173,16 @@ def _attend(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attention_mask: Tensor | None,
+    *masks: Tensor | None,
     scaling: float | None = None,
     dropout: float = 0.0,
     **_options: Any,
 ) -> tuple[Tensor, None]:
     """Compute the attention of a layer; transformers calls this. See `GraphAttention.forward`."""
+    (attention_mask,) = masks
     layer: Any = getattr(module, GRAPH)
     if scaling is not None:
         query = query * (scaling * query.shape[-1] ** 0.5)
     if attention_mask is None:
         attention_mask = torch.ones(key.shape[-2], dtype=torch.bool, device=query.device)
-    return layer(query, key, value, attention_mask, layer.graph, dropout), None
+    return layer(query, key, value, attention_mask, graph=layer.graph, dropout=dropout), None

@@ -1,39 +1,52 @@
 """The input of the treebank that a sentence is from (Stymne et al. 2018)."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.files.bounds import setting
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 from depkit.parsers.inputs.tables import TableRule
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
 
 
+@dataclass(frozen=True)
+class TreebankSettings:
+    """The settings of section inputs for treebanks."""
+
+    # size of a vector of the treebank that a sentence is from, for training on several treebanks
+    # (Stymne et al. 2018). The name of a treebank is that of its file without the extension and
+    # without -ud-train, -train, -dev and the like; that of ewt/train.conllu is ewt.
+    treebank: int = 0
+    # the treebank whose vector is used in parsing; "" takes the name of the file, or the largest
+    # treebank if there was none of this name in training
+    treebank_name: str = setting("", needs="treebank", at_test_time=True)
+
+
 class Treebank(Part):
     """Embeddings of treebanks. A sentence of an unknown one is read as one of the largest."""
 
-    name = "treebank"
+    settings = TreebankSettings
+    inputs: TreebankSettings
+    name = main_setting = "treebank"
     group = "treebank"
     table = "treebanks"  # their names, the largest first
     is_combined = False
 
-    @property
-    def size(self) -> int:
-        return self.inputs.treebank
-
     def table_rule(self) -> TableRule | None:
         return TableRule(self.table, lambda s: [treebank_name(s)]) if self.size else None
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         indices = vocabulary.tables[self.table].indices
 
         entries = [0]
-        for sentence in text.sentences:
+        for sentence in source.sentences:
             name = self.inputs.treebank_name or treebank_name(sentence)
             entries += [indices.get(name, 0)] * (1 + len(sentence))
         return {"treebank": np.array(entries, dtype=np.int64)}

@@ -31,6 +31,7 @@ def load_or_compute(
     sizes: np.ndarray,
     shape: tuple[int, int],
     produce: Produce,
+    *,
     report: Callable[[str], None] | None = None,
 ) -> np.ndarray:
     """Load the contextual vectors of a corpus from the cache, or compute and cache them.

@@ -48,9 +48,7 @@ class Vectors:
     notes: list[str]  # warnings of one line each
 
 
-def read_vectors(
-    path: PathLike, vocabulary: Container[str] | None = None, width: int | None = None
-) -> Vectors:
+def read_vectors(path: PathLike, vocabulary: Container[str] | None = None) -> Vectors:
     """Read word vectors in one pass; only the selected rows are kept in memory.
 
     The fields of a text row are separated by spaces and tabs. A word may contain spaces and tabs
@@ -63,7 +61,6 @@ def read_vectors(
             recognised by the content. Files .gz, .xz, .bz2 and .zip are unpacked, and
             `archive.zip:member` names one file in an archive.
         vocabulary: The words to select; None for all words.
-        width: The expected number of numbers per word; None for any number.
 
     Raises:
         FormatError: The file does not contain word vectors, or is damaged.
@@ -86,14 +83,13 @@ def read_vectors(
             raise FormatError(file, 1, "", message)
         has_binary_rows = header and not _begins_with_text_row(body, file_width) and is_binary(body)
         if has_binary_rows:
-            blocks = read_binary_blocks(file, chunks, announced, file_width, notes)
+            blocks = read_binary_blocks(
+                file, chunks, count=announced, width=file_width, notes=notes
+            )
         else:
             blocks = _read_text_blocks(file, chunks, 2 if header else 1, file_width)
         for block in blocks:
             file_width = block.matrix.shape[1]
-            if width not in (None, file_width):
-                message = f"the vectors have {file_width} numbers per word instead of {width}"
-                raise FormatError(file, 0, "", message)
             unit = "row" if has_binary_rows else "line"
             collector = collector or _Collector(file_width, vocabulary, unit)
             collector.add(block)
@@ -206,14 +202,14 @@ def _read_text_blocks(file: str, chunks: Iterable[bytes], line: int, width: int)
         line += len(lines)
         if rows:
             width = width or _find_width(file, line_numbers[0], rows[0])
-            yield _parse_block(file, line_numbers, rows, width, expected)
+            yield _parse_block(file, line_numbers, rows, width=width, expected=expected)
         if len(rest) > _MAX_ROW_LENGTH:
             message = "the line is too long for word vectors; is this the right file?"
             raise FormatError(file, line, "", message)
 
 
 def _parse_block(
-    file: str, line_numbers: list[int], rows: list[bytes], width: int, expected: str
+    file: str, line_numbers: list[int], rows: list[bytes], *, width: int, expected: str
 ) -> Block:
     """Parse all numbers together if every row is `word number ... number`, else row by row."""
     spaced = (row.replace(b"\t", b" ").partition(b" ") for row in rows)
@@ -229,7 +225,7 @@ def _parse_block(
         if np.isfinite(matrix).all() and b"_" not in joined:
             return Block(line_numbers, list(words), matrix)
     parsed = [
-        _parse_row(file, line, row, width, expected)
+        _parse_row(file, line, row, width=width, expected=expected)
         for line, row in zip(line_numbers, rows, strict=True)
     ]
     matrix = np.array([numbers for _, numbers in parsed])
@@ -237,7 +233,7 @@ def _parse_block(
 
 
 def _parse_row(
-    file: str, line: int, row: bytes, width: int, expected: str
+    file: str, line: int, row: bytes, *, width: int, expected: str
 ) -> tuple[bytes, np.ndarray]:
     """Split a row into its word and its numbers [width]. Raises FormatError if it is malformed.
 

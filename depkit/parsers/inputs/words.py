@@ -1,29 +1,48 @@
 """The input of words: an embedding of each word that is frequent enough in train."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.inputs.part import Part, Rows, Text
+from depkit.files.bounds import setting
+from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, TableRule
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
 
 
+@dataclass(frozen=True)
+class WordSettings:
+    """The settings of section inputs for words."""
+
+    word: int = 100  # size of the word embedding
+    # words that occur less often in train are unknown words
+    word_min_count: int = setting(2, minimum=1)
+    # during training, a word that occurs c times in train is replaced by the unknown word with
+    # probability z / (z + c), where z is this setting; 0 replaces no words
+    word_unknown: float = 0.0
+    # Standard deviation of the initial word embeddings. The code of Li et al. (2019) has 0.07 where
+    # they are added to pretrained vectors, whose elements have a standard deviation of 1.
+    word_std: float = setting(1.0, needs="word")
+    # dropout of the vector of the word, pretrained vectors included, with one mask for a whole
+    # sentence
+    word_dropout: float = setting(0.0, below=1)
+    lowercase: bool = True  # look words up in lower case
+
+
 class Words(Part):
     """Embeddings of words."""
 
-    name = "word"
+    settings = WordSettings
+    inputs: WordSettings
+    name = main_setting = "word"
     group = "word"
     table = "words"
     first_symbols = SPECIAL
     weight = 2.0  # the word counts twice in Li et al. (2019)
     depends_on_form = True
-
-    @property
-    def size(self) -> int:
-        return self.inputs.word
 
     @property
     def vector_dropout(self) -> float:
@@ -35,10 +54,10 @@ class Words(Part):
     def table_rule(self) -> TableRule:
         return TableRule(self.table, self._symbols, SPECIAL, self.inputs.word_min_count)
 
-    def encode(self, text: Text, vocabulary: "Vocabulary") -> dict[str, Rows]:
+    def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         get, lowercase = vocabulary.words.get, self.inputs.lowercase
         find = (lambda form: get(form.lower())) if lowercase else get
-        return {"word": text.per_form(find, PAD, ROOT)}
+        return {"word": source.per_form(find, PAD, ROOT)}
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from depkit.nn.words import WordEmbedding

@@ -46,6 +46,7 @@ def read_input(
     tokenizer: Tokenizer | None,
     input: str | None = None,
     encoding: str = "utf-8",
+    *,
     counter: ParagraphCounter | None = None,
     part: Part | None = None,
 ) -> Iterator[Sentence]:
@@ -74,7 +75,9 @@ def read_input(
     with open_bytes(path) as binary:
         if part and input == PARQUET.name:
             stop = part.end.paragraph if part.end else None
-            yield from read_parquet(binary, path, True, start.paragraph, stop, start.line)
+            yield from read_parquet(
+                binary, path, strict=True, first=start.paragraph, stop=stop, line=start.line
+            )
             return
         if part:
             binary = open_part(binary, part)
@@ -86,12 +89,18 @@ def read_input(
         if format or input is None:
             try:
                 yield from read_stream(
-                    binary, format, encoding, path, True, start.line, start.character
+                    binary,
+                    format,
+                    encoding,
+                    path,
+                    strict=True,
+                    line=start.line,
+                    character=start.character,
                 )
             except FormatError as error:
                 if is_known:
                     raise
-                message = f"{error.message}; if this file is text, use --input text"
+                message = f"{error.message}; if this file is text, set `input` to text"
                 raise FormatError(error.file, error.line, error.sent_id, message) from None
             return
         name = "" if path == "-" else _clean_name(os.path.basename(path))
@@ -146,7 +155,7 @@ def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmen
     if not tokenizer:
         raise ValueError(
             f"{path} is running text, but the model has no tokenizer, because its treebank had no"
-            " text; use --input lines, --input tokens or a CoNLL file"
+            " text; set `input` to lines or tokens, or give a CoNLL file"
         )
     return tokenizer.segment
 

@@ -55,7 +55,7 @@ class TransitionNetwork(ParserNetwork):
         transformer: Transformer | None = None,
     ) -> None:
         scorer = config.scorer
-        super().__init__(config, vocabulary, transformer, scorer.dropout, scorer.graph)
+        super().__init__(config, vocabulary, transformer, scorer.dropout, reads_graph=scorer.graph)
         self.scorer = scorer
         self.single_root = config.decoder.root != "multi"
         num_labels = len(vocabulary.columns["deprel"])
@@ -147,7 +147,11 @@ class TransitionNetwork(ParserNetwork):
         if history is not None:
             history = history[send(torch.from_numpy(known), history.device)]
         label_scores = self.score_labels(
-            encoded, units.unit[known], units.nodes[known], units.gold[known], history
+            encoded,
+            units.unit[known],
+            nodes=units.nodes[known],
+            taken=units.gold[known],
+            history=history,
         )
         target = send(torch.from_numpy(gold_label[gold_label >= 0]), scores.device)
         return loss + functional.cross_entropy(label_scores, target)
@@ -270,6 +274,7 @@ class TransitionNetwork(ParserNetwork):
         self,
         encoded: Encoded,
         state: np.ndarray,
+        *,
         nodes: np.ndarray,
         taken: np.ndarray,
         history: Tensor | None = None,
@@ -375,7 +380,9 @@ class Reader:
         """
         assert self.encoded is not None
         history = self._history(rows)
-        scores = self.network.score_labels(self.encoded, state, nodes, taken, history)
+        scores = self.network.score_labels(
+            self.encoded, state, nodes=nodes, taken=taken, history=history
+        )
         return scores.argmax(-1).cpu().numpy()
 
     def compose(self, arcs: np.ndarray) -> None:

@@ -155,7 +155,7 @@ def test_readings_omit_words_without_a_lemma():
     columns = {"form": ["Dogs", "ran", "off"], "lemma": ["dog", "run", "_"],
                "upos": ["NOUN", "VERB", "ADV"], "xpos": ["NNS", "VBD", "RB"],
                "feats": ["_"] * 3, "deprel": ["_"] * 3}  # fmt: skip
-    sentence = Sentence(CONLLU, [], [0, 1, 2], columns, [-1] * 3)
+    sentence = Sentence(CONLLU, [], [0, 1, 2], columns, head=[-1] * 3)
     readings = list(extract_readings(sentence))
     assert [(form, tags) for form, tags, _ in readings] == [
         ("Dogs", ("NOUN", "NNS", "_")), ("ran", ("VERB", "VBD", "_")),

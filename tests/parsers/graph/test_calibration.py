@@ -139,12 +139,12 @@ def test_a_model_without_calibration_is_read_and_can_be_calibrated(tiny, model):
     directory, old = model
     (directory / CONFIG).write_text(old, "utf-8")
     assert read_config(directory)[0].calibration == Calibration()
-    write_calibration(directory, WARM)
+    write_calibration(directory, asdict(WARM))
     config, tables = read_config(directory)
     assert config == set_calibration(make_parser(tiny)).config
     del tables["calibration"]
     assert tables == tomllib.loads(old)
-    write_calibration(directory, Calibration())
+    write_calibration(directory, asdict(Calibration()))
     assert (directory / CONFIG).read_text("utf-8").count("[calibration]") == 1
 
 

@@ -14,9 +14,10 @@ from depkit.files.errors import FormatError
 from depkit.nn.means import MIN_PROBABILITY, align_values, log_mean
 from depkit.nn.settings import BiLSTM
 from depkit.parsers.columns.config import TagScorer
-from depkit.parsers.config import Context, Inputs
+from depkit.parsers.config import Inputs
 from depkit.parsers.ensembles import combine
 from depkit.parsers.family import CombinationError
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.tagger.config import TaggerConfig
 from tests.parsers.small_parsers import (
     build_parser,

@@ -1,7 +1,7 @@
 """Probabilities of heads and labels in MISC and JSON agree with the scores."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_batches_and_threads_do_not_change_probabilities(tiny):
 def test_an_ensemble_does_not_have_the_temperatures_of_its_members(tiny):
     members = [set_calibration(make_parser(tiny)), set_calibration(make_random_parser(tiny, 2))]
     assert combine(members).config.calibration == Calibration()
-    assert combine(members, calibration=WARM).config.calibration == WARM
+    assert combine(members, calibration=asdict(WARM)).config.calibration == WARM
     assert combine(members[:1]).config.calibration == WARM
 
 

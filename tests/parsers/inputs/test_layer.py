@@ -11,11 +11,13 @@ from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.nn.settings import BiLSTM, SelfAttention
 from depkit.parsers.columns.config import TagScorer
-from depkit.parsers.config import Context, Inputs, Vectors
+from depkit.parsers.config import Inputs
 from depkit.parsers.engine.form_cache import FormCache, _split_groups
 from depkit.parsers.families import get_family
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.dataset import encode
 from depkit.parsers.inputs.parts import check_inputs, make_groups
+from depkit.parsers.inputs.pretrained import Vectors
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN, Table
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig

@@ -1,22 +1,23 @@
 """The parts of the input: their modules need torch, but nothing else of them; one can be added."""
 
+import json
 import pkgutil
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
-import pytest
 from safetensors.torch import load_file
 
-import depkit
-from depkit.cli.main import run as depkit_main
+from depkit.corpus.io import read, write
 from depkit.corpus.sentence import new_sentence
-from depkit.files.errors import FormatError
 from depkit.parsers import inputs
-from depkit.parsers.config import Inputs
 from depkit.parsers.inputs import parts
-from depkit.parsers.model_directory import WEIGHTS
-from tests.parsers.inputs.toy_input import Vowels
-from tests.training.small_runs import run, small_recipe
+from depkit.parsers.inputs.tables import SPECIAL
+from depkit.parsers.model_directory import CONFIG, VOCABULARY, WEIGHTS
+from tests.conftest import TINY
+
+RECIPE = TINY.with_suffix(".toml")
 
 # The input layer, and what runs or loads a transformer
 WITH_TORCH = {
@@ -41,24 +42,62 @@ def test_the_parts_of_a_group_follow_each_other():
     assert len({kind.name for kind in parts.PARTS}) == len(parts.PARTS)
 
 
-@pytest.mark.parametrize("combine", ["concat", "sum"])
-def test_a_toy_input_can_be_trained_saved_loaded_and_described(
-    combine, tiny, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr(parts, "PARTS", (*parts.PARTS, Vowels))
-    recipe = small_recipe(inputs=Inputs(word=5, combine=combine), epochs=2)
-    Vowels.lengths.clear()
-    run(recipe, tiny, tmp_path / "m")
-    assert Vowels.lengths
-    weights = load_file(tmp_path / "m" / WEIGHTS)
-    assert weights["inputs.vowels.weight"].shape[1] == 5
-    parser = depkit.load(tmp_path / "m", device="cpu")
-    assert parser.vocabulary.tables["vowels"].symbols[3:] != []
-    assert "over words, vowels" in repr(parser)
-    Vowels.lengths.clear()
-    assert len(list(parser.parse(tiny))) == len(tiny)
-    assert Vowels.lengths
-    with pytest.raises(FormatError, match="no vowels"):
-        list(parser.parse([new_sentence(["xyz"])]))
-    assert depkit_main(["info", str(tmp_path / "m")]) == 0
-    assert "vowels" in capsys.readouterr().out
+def run_with_vowels(*commands):
+    """Run commands of depkit in a process that has the toy input; return their statuses."""
+    separated = [argument for command in commands for argument in ("+", *map(str, command))][1:]
+    result = subprocess.run(
+        [sys.executable, "-m", "tests.parsers.inputs.toy_input", *separated],
+        capture_output=True, text=True, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    lines = result.stderr.splitlines()
+    return [line for line in lines if line.startswith("status")], result
+
+
+def test_a_toy_input_can_be_set_trained_saved_used_and_described(tmp_path):
+    bad = tmp_path / "bad.conllu"
+    write([new_sentence(["xyz"])], bad)
+    model, parsed = tmp_path / "m", tmp_path / "parsed.conllu"
+    settings = [
+        "inputs.vowels=32", "inputs.vowel_dropout=0.5", "inputs.affix=0", "inputs.prior=0",
+        "inputs.combine=sum", "training.epochs=2", "tokenizer.enabled=false",
+    ]  # fmt: skip
+    statuses, result = run_with_vowels(
+        ["train", TINY, "--dev", TINY, "-o", model, "--config", RECIPE, "--device", "cpu",
+         *set_options(settings)],
+        ["parse", TINY, "-o", parsed, "--model", model, "--device", "cpu"],
+        ["info", model],
+        ["parse", bad, "--model", model, "--device", "cpu"],
+    )  # fmt: skip
+    assert statuses == ["status 0", "status 0", "status 0", "status 1"], result.stderr
+    assert len(list(read(parsed))) == len(list(read(TINY)))
+    assert "a word has no vowels" in result.stderr
+    inputs = tomllib.loads((model / CONFIG).read_text())["inputs"]
+    assert (inputs["vowels"], inputs["vowel_dropout"]) == (32, 0.5)
+    weights, vocabulary = load_file(model / WEIGHTS), json.loads((model / VOCABULARY).read_text())
+    assert weights["inputs.vowels.weight"].shape == (len(vocabulary["vowels"]), 32)
+    assert len(vocabulary["vowels"]) > len(SPECIAL)
+    assert f"{len(vocabulary['vowels']) - len(SPECIAL)} vowels" in result.stdout
+    assert "words, characters, vowels" in " ".join(result.stdout.split())
+
+
+def test_settings_of_a_toy_input_are_checked(tmp_path):
+    train = ["train", TINY, "--dev", TINY, "-o", tmp_path / "m", "--config", RECIPE]
+    transformer = [
+        "encoder.kind=transformer", "inputs.context.source=transformer", "inputs.context.model=x",
+        "inputs.context.tune=true", "inputs.context.size=0",
+        "inputs.word=0", "inputs.char=0", "inputs.affix=0", "inputs.prior=0",
+    ]  # fmt: skip
+    cases = [
+        (["inputs.vowels=-1"], "inputs.vowels is -1; it takes 0 or more"),
+        (["inputs.vowel_dropout=0.5"], "inputs.vowel_dropout has no effect without inputs.vowels"),
+        ([*transformer, "inputs.vowels=5"], "inputs.vowels must be 0, because the transformer"),
+    ]
+    statuses, result = run_with_vowels(*([*train, *set_options(settings)] for settings, _ in cases))
+    assert statuses == ["status 2"] * len(cases), result.stderr
+    errors = [line for line in result.stderr.splitlines() if "error" in line]
+    for error, (_, message) in zip(errors, cases, strict=True):
+        assert message in error
+
+
+def set_options(settings):
+    return [argument for text in settings for argument in ("--set", text)]

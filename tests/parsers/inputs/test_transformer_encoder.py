@@ -12,9 +12,10 @@ from safetensors.torch import load_file
 from depkit.corpus.sentence import new_sentence
 from depkit.nn.graph_attention import heads_of_positions
 from depkit.nn.settings import PretrainedEncoder
-from depkit.parsers.config import Context, Inputs
+from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig, Scorer
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.transformer import TransformerError, load_transformer
 from depkit.parsers.inputs.transformer_encoder import GRAPH, TransformerEncoder
 from depkit.parsers.loading import load
@@ -60,7 +61,9 @@ def make_network(bert, draft=0):
     vocabulary = family.vocabulary(sentences, config)
     torch.manual_seed(1)
     network = family.network(config, vocabulary, transformer).eval()
-    examples = family.examples(sentences, vocabulary, config, None, network.transformer)
+    examples = family.examples(
+        sentences, vocabulary, config, context=None, transformer=network.transformer
+    )
     return network, cpu_batch(examples, np.array([0]))
 
 

@@ -76,9 +76,11 @@ def test_vectors_are_stored_in_float16_under_a_constant_name(directory: Path) ->
 
 def test_a_second_call_produces_nothing(directory: Path) -> None:
     messages: list[str] = []
-    first = load_or_compute("key", SIZES, SHAPE, produce, messages.append).tobytes()
+    first = load_or_compute("key", SIZES, SHAPE, produce, report=messages.append).tobytes()
     assert (
-        load_or_compute("key", SIZES.astype(np.int32), SHAPE, refuse, messages.append).tobytes()
+        load_or_compute(
+            "key", SIZES.astype(np.int32), SHAPE, refuse, report=messages.append
+        ).tobytes()
         == first
     )
     assert len(messages) == 1 and str(directory) in messages[0]

@@ -37,5 +37,5 @@ def test_an_error_in_trees_that_may_be_text_names_the_option(tmp_path):
         path.write_text("((see a) and b) x\n")
         with pytest.raises(FormatError) as caught:
             list(parser.read(path))
-        assert ("use --input text" in str(caught.value)) == has_hint
+        assert ("set `input` to text" in str(caught.value)) == has_hint
     assert [sentence.text for sentence in parser.read(path, "text")] == ["((see a) and b) x"]

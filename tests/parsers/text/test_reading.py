@@ -31,14 +31,14 @@ def test_treebanks_are_recognised_by_content(tmp_path, content, size):
 def test_other_content_is_text(tmp_path, text):
     (first, *_) = read(tmp_path, text)
     assert first.lines[0] == "# newdoc id = in\n"
-    with pytest.raises(ValueError, match=r"no tokenizer.*--input lines"):
+    with pytest.raises(ValueError, match=r"no tokenizer.*`input` to lines"):
         read(tmp_path, text, model=False)
 
 
 def test_a_treebank_with_errors_is_not_taken_for_text(tmp_path):
     with pytest.raises(FormatError, match="9 columns, not 10"):
         read(tmp_path, RICH.replace("\t_\n", "\n"))
-    with pytest.raises(FormatError, match="use --input text"):
+    with pytest.raises(FormatError, match="set `input` to text"):
         read(tmp_path, "1\tone")
     assert read(tmp_path, "1\tone", input="text")
     with pytest.raises(FormatError, match="tab-separated"):

@@ -1,7 +1,8 @@
 """Recipes of small transition parsers, one for each kind of model."""
 
 from depkit.nn.settings import PretrainedEncoder, SelfAttention
-from depkit.parsers.config import Context, Inputs
+from depkit.parsers.config import Inputs
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.transition.config import TransitionConfig, TransitionScorer
 from depkit.training.recipe import Recipe, Training
 

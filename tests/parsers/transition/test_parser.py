@@ -52,8 +52,8 @@ def make_network(kind, sentences, transformer=None, **scorer):
     for module in network.modules():
         if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None:
             module.weight.data[module.padding_idx] = 0
-    arguments = (sentences, vocabulary, config, None, network.transformer)
-    return network, family.examples(*arguments)
+    transformer = network.transformer
+    return network, family.examples(sentences, vocabulary, config, transformer=transformer)
 
 
 @pytest.fixture(params=[False, True], ids=["scratch", "pretrained"])
@@ -139,7 +139,7 @@ def test_the_loss_is_that_of_each_state_by_itself(kind, tiny, transformer):
                 dependent, head = (s2, s1) if taken == LEFT else (s1, s2)
                 label = int(gold.labels[dependent - 1]) + 1
                 label_scores = network.score_labels(
-                    encoded, np.zeros(1, int), nodes, np.array([taken]), history
+                    encoded, np.zeros(1, int), nodes=nodes, taken=np.array([taken]), history=history
                 )
                 label_losses.append(-label_scores.log_softmax(-1)[0, label - 1])
                 labels[0, dependent - 1] = label
@@ -188,7 +188,9 @@ def test_hidden_arcs_let_one_reading_train_all_transitions(training, tiny, trans
     scores = scores.masked_fill(torch.from_numpy(~legal), float("-inf"))
     transitions = torch.nn.functional.cross_entropy(scores, torch.from_numpy(units.gold))
     arcs = np.flatnonzero(units.dependent != NOTHING)
-    scores = network.score_labels(encoded, units.unit[arcs], units.nodes[arcs], units.gold[arcs])
+    scores = network.score_labels(
+        encoded, units.unit[arcs], nodes=units.nodes[arcs], taken=units.gold[arcs]
+    )
     starts = np.cumsum([0, *map(len, sentences)])[units.unit[arcs]]
     gold = torch.from_numpy(labels[starts + units.dependent[arcs] - 1])
     expected = transitions + torch.nn.functional.cross_entropy(scores, gold)
@@ -236,7 +238,7 @@ def test_compiled_runs_of_transitions_take_the_best_one(tiny):
                 taken = int(scores.argmax())
                 if taken >= LEFT:
                     chosen = network.score_labels(
-                        encoded, np.zeros(1, int), nodes, np.array([taken])
+                        encoded, np.zeros(1, int), nodes=nodes, taken=np.array([taken])
                     )
                     dependent = nodes[0, 0] if taken == LEFT else nodes[0, 1]
                     found[0, dependent - 1] = int(chosen.argmax())
