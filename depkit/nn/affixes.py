@@ -46,6 +46,7 @@ class AffixEmbedding(nn.Module):
         self.output_size = size
         self.dropout = dropout
         self.rows = rows
+        self.num_classes = max(classes) + 1
         self.table = nn.EmbeddingBag(1 + rows, size, mode="sum", padding_idx=0)
         nn.init.zeros_(self.table.weight)
         self.lower_case: Tensor
@@ -95,7 +96,7 @@ class AffixEmbedding(nn.Module):
         classes = self.classes[characters]
         inside = torch.arange(characters.shape[1], device=characters.device) < lengths[:, None]
         present = torch.zeros_like(lengths)
-        for number in range(int(self.classes.max()) + 1):
+        for number in range(self.num_classes):
             present |= ((classes == number) & inside).any(1).long() << number
         last = classes.gather(1, lengths[:, None] - 1).squeeze(1)
         key = (classes[:, 0] * 8 + last) * 64 + present
