@@ -1,21 +1,20 @@
 """A pretend GPU, so that code for CUDA runs, and is checked, on a machine without one.
 
-Within `pretend_gpu`, `torch.cuda.is_available()` is true, and a tensor that is sent to "cuda" becomes
-a `PretendTensor`: a tensor that says it is on a GPU, and keeps its values in a tensor on the CPU. It
-is stricter than a GPU:
+Within `pretend_gpu`, `torch.cuda.is_available()` is true, and a tensor that is sent to "cuda"
+becomes a `PretendTensor`: it says that it is on a GPU, and keeps its values in a tensor on the CPU.
+It is stricter than a GPU:
 
-- Operations on tensors of two devices are errors (a number as a tensor without dimensions may come
-  from the CPU, as with CUDA), and so is `numpy()`.
-- A copy to the host that the host does not wait for writes its values only when the host waits for an
-  event that was recorded after it. Until then, its memory is filled with bytes of 255, which are NaN
-  or -1.
-- Pinned memory that is being copied to the GPU must not change before the host waits for the GPU.
+- Operations on tensors of two devices are errors (a tensor without dimensions may come from the
+  CPU, as with CUDA), and so is `numpy()`.
+- A copy to the host that the host does not wait for writes its values only when the host waits for
+  the GPU. Until then, its memory is filled with bytes of 255, which are NaN or -1.
+- Pinned memory that is copied to the GPU must not change before the host waits for the GPU.
 
-What a host waits for is counted, see `Counts`. Random numbers are those of the CPU, and so are results
-wherever the package does the same on both devices.
+What the host waits for is counted, see `Counts`. Random numbers are those of the CPU, and so are
+results wherever the package does the same on both devices.
 
-C++ sees CPU tensors with a key for Python, so autograd and its formulas are those of the CPU, and
-`torch.autocast("cuda")` applies the CPU's list of operations.
+C++ sees CPU tensors with a key for Python. Autograd is therefore that of the CPU, and autocast for
+"cuda" applies the CPU's list of operations.
 """
 
 import sys
@@ -218,7 +217,9 @@ class PretendTensor(torch.Tensor):
         if "device" in inner_kwargs:
             inner_kwargs["device"] = CPU
         # An operation in place returns its argument.
-        arguments = {id(t.contents): t for t in _tensors(args, kwargs) if isinstance(t, PretendTensor)}
+        arguments = {
+            id(t.contents): t for t in _tensors(args, kwargs) if isinstance(t, PretendTensor)
+        }
 
         def wrap(tensor: torch.Tensor) -> torch.Tensor:
             if (known := arguments.get(id(tensor))) is not None:
@@ -266,7 +267,9 @@ def _count(func, name: str, args, kwargs) -> None:
 
 def _copy(target, source, non_blocking=False):
     """Do what `target.copy_(source)` does, between devices or on one."""
-    inner_target, inner_source = (getattr(tensor, "contents", tensor) for tensor in (target, source))
+    inner_target, inner_source = (
+        getattr(tensor, "contents", tensor) for tensor in (target, source)
+    )
     if target.device == source.device:
         _state.launch("copy_")
         inner_target.copy_(inner_source)
@@ -433,7 +436,7 @@ def pretend_gpu() -> Iterator[None]:
     }  # fmt: skip
     of_tensors = {
         "to": _to, "cpu": lambda self: self.to(CPU), "cuda": lambda self, d=0: self.to(f"cuda:{d}"),
-        "pin_memory": lambda self: _pin(self.clone()), "is_pinned": lambda self: _state.is_pinned(self),
+        "pin_memory": lambda self: _pin(self.clone()),
     }  # fmt: skip
     of_torch = {
         "empty": _empty, "tensor": _on_device(_original_tensor), "autocast": _Autocast,

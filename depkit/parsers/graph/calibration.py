@@ -64,7 +64,12 @@ def score_batch(
     label_indices = parser.vocabulary.columns["deprel"].indices
     return [
         _select_words(
-            sentence, label_indices, arrays["arc"][i], heads[i], gold[i], arrays["first_label"][i],
+            sentence,
+            label_indices,
+            arrays["arc"][i],
+            heads[i],
+            gold[i],
+            arrays["first_label"][i],
             arrays["second_label"][i],
         )
         for i, sentence in enumerate(sentences)

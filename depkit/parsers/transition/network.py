@@ -184,23 +184,23 @@ class TransitionNetwork(ParserNetwork):
             labels: [state, n], for each word 1 + the index of its label; only those of words that
                 have a head in the state are read.
         """
-        is_words = isinstance(words, Tensor)
         arrays = {
             "attached": np.where(states.heads >= 0, labels, 0), "heads": states.heads,
-            "lengths": states.sizes + 1 if is_words else words.lengths,
+            "lengths": states.sizes + 1,
         }  # fmt: skip
         position = None
         if self.scorer.reads == "state":
-            assert is_words
+            assert isinstance(words, Tensor)
             arranged, position = self._arrange(states, words.shape[1])
             arrays |= arranged
-        on_device = send_arrays(arrays, words.device if is_words else words.vectors.device)
+        on_device = send_arrays(arrays, words.device)
         attached, heads, graph = on_device["attached"], on_device["heads"], None
-        if not is_words:
+        if isinstance(words, PieceSequences):
             vectors = words.vectors
             if self.scorer.graph:
                 vectors = words.add_to_words(self.label_vectors(attached))
                 graph = words.graph(heads)
+            on_device["lengths"] = words.lengths  # of pieces
             return Encoded(words.words(self._run_encoder(vectors, on_device, graph)))
         if self.scorer.graph:
             longest = labels.shape[1]
@@ -215,9 +215,7 @@ class TransitionNetwork(ParserNetwork):
             graph = heads_of_positions(heads, words.shape[1])
         return Encoded(self._run_encoder(words, on_device, graph), position)
 
-    def _arrange(
-        self, states: States, num_nodes: int
-    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def _arrange(self, states: States, num_nodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Arrange the nodes of states as the encoder reads them, see `arrange_states`.
 
         num_nodes: that of the longest sentence. Returns arrays and the position of each node,
@@ -331,9 +329,8 @@ def number_segments(segment: np.ndarray) -> np.ndarray:
 
 def select_rows(words: Words, rows: np.ndarray) -> Words:
     """Return the vectors of some sentences, which may repeat."""
-    if isinstance(words, PieceSequences):
-        return words.select(rows)
-    return words[send(torch.from_numpy(rows.astype(np.int64)), words.device)]
+    indices = send(torch.from_numpy(rows.astype(np.int64)), words.device)
+    return words.select(indices) if isinstance(words, PieceSequences) else words[indices]
 
 
 class Reader:
@@ -380,9 +377,7 @@ class Reader:
         assert self.encoded is not None
         state = np.arange(len(rows))
         history = self._history(rows)
-        return fetch_array(
-            self.network.score_transitions(self.encoded, state, nodes, history)
-        )
+        return fetch_array(self.network.score_transitions(self.encoded, state, nodes, history))
 
     def best_labels(
         self, rows: np.ndarray, state: np.ndarray, nodes: np.ndarray, taken: np.ndarray
@@ -408,8 +403,9 @@ class Reader:
     def remember(self, taken: np.ndarray, labels: np.ndarray) -> None:
         """Add a transition to each sentence of the batch, as for `History.add`."""
         if self.network.history is not None and self.memory is not None:
+            on_device = self._send(np.stack((taken, labels)))
             self.history, self.memory = self.network.history.add(
-                self._send(taken), self._send(labels), self.memory
+                on_device[0], on_device[1], self.memory
             )
 
     def _send(self, array: np.ndarray) -> Tensor:
