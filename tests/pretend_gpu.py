@@ -29,6 +29,8 @@ import torch
 from torch.utils import _foreach_utils
 from torch.utils._pytree import tree_flatten, tree_map_only
 
+# Why there can be no pretend GPU; "" if there can be
+WHY_NOT = "this torch is built for CUDA" if torch.backends.cuda.is_built() else ""
 CPU = torch.device("cpu")
 NUM_DEVICES = 2
 # Operations whose result the host needs, or whose result has a size that the host needs
@@ -61,6 +63,10 @@ class Counts:
     copies_in: Counter[str] = field(default_factory=Counter)  # by place
     copies_out: Counter[str] = field(default_factory=Counter)  # by place
     waits: Counter[str] = field(default_factory=Counter)  # by reason and place
+
+    def waits_in(self, file: str) -> int:
+        """Count the waits in a file of the package."""
+        return sum(count for wait, count in self.waits.items() if f"{file}:" in wait)
 
     def __str__(self) -> str:
         names = "launches", "copies_in", "copies_out", "waits"
@@ -417,7 +423,7 @@ def _register_factories() -> None:
 
 
 _library = torch.library.Library("aten", "IMPL", "CUDA")
-if not torch.backends.cuda.is_built():
+if not WHY_NOT:
     _register_factories()
 
 
