@@ -68,12 +68,18 @@ class Counts:
         """Count the waits in a file of the package."""
         return sum(count for wait, count in self.waits.items() if f"{file}:" in wait)
 
+    @property
+    def summary(self) -> str:
+        parts = {
+            "launches": self.launches, "copies in": self.copies_in, "copies out": self.copies_out,
+            "waits": self.waits,
+        }  # fmt: skip
+        return ", ".join(f"{counter.total()} {name}" for name, counter in parts.items())
+
     def __str__(self) -> str:
-        names = "launches", "copies_in", "copies_out", "waits"
-        totals = (f"{getattr(self, name).total()} {name}" for name in names)
-        places = [f"{n} {p}" for part in (self.copies_in, self.copies_out, self.waits)
-                  for p, n in part.items()]  # fmt: skip
-        return "\n  ".join([", ".join(totals), *places])
+        parts = self.copies_in, self.copies_out, self.waits
+        places = (f"{count} {place}" for part in parts for place, count in part.items())
+        return "\n  ".join([self.summary, *places])
 
 
 class _State:

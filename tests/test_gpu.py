@@ -14,7 +14,6 @@ from depkit.corpus.io import read, write
 from depkit.ensemble.distillation import DistillationJob, distill
 from depkit.ensemble.members import EnsembleJob
 from depkit.ensemble.training import train_ensemble
-from depkit.parsers.ensembles import combine
 from depkit.parsers.graph import calibration
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.model_directory import WEIGHTS, read_config
