@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from unittest.mock import patch
 
 import torch
-from torch.utils import _foreach_utils
+from torch.utils import _device, _foreach_utils
 from torch.utils._pytree import tree_flatten, tree_map_only
 
 # Why there can be no pretend GPU; "" if there can be
@@ -428,6 +428,8 @@ def _register_factories() -> None:
         register(name)
 
 
+# `torch.device` as a context keeps a list of functions; here, it is made of those without patches.
+_device._device_constructors()
 _library = torch.library.Library("aten", "IMPL", "CUDA")
 if not WHY_NOT:
     _register_factories()
