@@ -21,7 +21,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
@@ -91,6 +91,7 @@ class _State:
         self.pinned: list[torch.Tensor] = []  # kept, so that their addresses stay theirs
         self.to_host: list[tuple[torch.Tensor, torch.Tensor]] = []  # copies that are not finished
         self.from_host: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.is_capturing = False  # a CUDA graph
         self.local = threading.local()
 
     def is_pinned(self, tensor: torch.Tensor) -> bool:
@@ -104,6 +105,8 @@ class _State:
 
     def wait(self, reason: str) -> None:
         with self.lock:
+            if self.is_capturing:
+                raise RuntimeError(f"CUDA error: {reason} is not permitted in a CUDA graph")
             self.counts.waits[f"{reason} {_place()}"] += 1
             for target, values in self.to_host:
                 target.copy_(values)
@@ -405,6 +408,25 @@ class Stream:
     def record_event(self, event=None) -> Event:
         return Event()
 
+    def wait_stream(self, stream: "Stream") -> None:
+        pass
+
+
+class Graph:
+    """A CUDA graph, which can be captured, but whose replay does nothing."""
+
+    def replay(self) -> None:
+        _state.launch("graph")
+
+
+@contextmanager
+def _capture(_graph: Graph) -> Iterator[None]:
+    _state.is_capturing = True
+    try:
+        yield
+    finally:
+        _state.is_capturing = False
+
 
 def _register_factories() -> None:
     """Make `torch.zeros(2, device="cuda")` return a PretendTensor.
@@ -446,7 +468,8 @@ def pretend_gpu() -> Iterator[None]:
         "manual_seed": nothing, "manual_seed_all": nothing, "empty_cache": nothing,
         "reset_peak_memory_stats": nothing, "max_memory_allocated": lambda *_: 0,
         "get_device_name": lambda *_: "pretend GPU", "get_device_capability": lambda *_: (9, 0),
-        "Event": Event, "Stream": Stream,
+        "Event": Event, "Stream": Stream, "stream": nullcontext, "CUDAGraph": Graph,
+        "graph": _capture,
     }  # fmt: skip
     of_tensors = {
         "to": _to, "cpu": lambda self: self.to(CPU), "cuda": lambda self, d=0: self.to(f"cuda:{d}"),

@@ -307,7 +307,7 @@ def train_graphed(setup: Setup, recipe: str, tokens: int, end: float) -> Figures
     The host creates the batch and copies it into the graph's inputs each time, as it would have to
     for other sentences of the same shape.
     """
-    if not setup.is_cuda:
+    if setup.device.type != "cuda":
         raise BenchError("needs CUDA")
     learner = setup.learner(recipe)
     indices = max(learner.batches(tokens), key=lambda batch: int(learner.data.sizes[batch].sum()))
