@@ -450,16 +450,23 @@ def _register_factories() -> None:
         register(name)
 
 
-# `torch.device` as a context keeps a list of functions; here, it is made of those without patches.
-_device._device_constructors()
 _library = torch.library.Library("aten", "IMPL", "CUDA")
 if not WHY_NOT:
     _register_factories()
 
 
+def _fill_caches() -> None:
+    """Fill the tables of functions that torch makes once, before functions are replaced."""
+    from torch._dynamo import trace_rules
+
+    trace_rules.get_torch_obj_rule_map()
+    _device._device_constructors()
+
+
 @contextmanager
 def pretend_gpu() -> Iterator[None]:
     """Within the block, there are NUM_DEVICES pretend GPUs."""
+    _fill_caches()
     nothing = lambda *args, **options: None  # noqa: E731
     of_cuda = {
         "is_available": lambda: True, "device_count": lambda: NUM_DEVICES, "_lazy_init": nothing,

@@ -1,6 +1,7 @@
 """What runs on a GPU, on a pretend one: results are those of the CPU, and the host rarely waits."""
 
 import json
+import re
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -316,3 +317,25 @@ def test_ranks_sum_gradients_on_the_gpu(files, tmp_path, monkeypatch):
         depkit.train(output=tmp_path / "rank", device="cuda", **arguments)
     assert reduced == ["cpu", "cuda"] * (len(reduced) // 2) != []
     assert read_losses(tmp_path / "rank") == read_losses(tmp_path / "alone")
+
+
+def test_text_is_parsed_with_the_probabilities_of_the_cpu(files, tmp_path):
+    arguments = job("characters", files, tmp_path)
+    arguments["settings"] += ["tokenizer.enabled=true", "tokenizer.size=8", "tokenizer.epochs=1"]
+    results = []
+    with pretend_gpu():
+        depkit.train(output=tmp_path / "model", device="cuda", **arguments)
+    for device in ("cpu", "cuda"):
+        with pretend_gpu():
+            parser = depkit.load(tmp_path / "model", device=device, precision="float32")
+            for kind in ("local", "marginal"):
+                parsed = list(
+                    parser.parse("A dog chased the ball. Mary sleeps.", probabilities=kind)
+                )
+                text = "\n".join(map(str, parsed))
+                numbers = [float(number) for number in re.findall(r"Prob=([\d.]+)", text)]
+                results.append((re.sub(r"Prob=[\d.]+", "", text), numbers))
+    for on_cpu, on_gpu in zip(results[:2], results[2:], strict=True):
+        assert on_gpu[0] == on_cpu[0]
+        assert on_gpu[1] == pytest.approx(on_cpu[1], abs=2e-4)
+        assert len(on_cpu[1]) > 0

@@ -196,24 +196,25 @@ class TransitionNetwork(ParserNetwork):
         on_device = send_arrays(arrays, words.device)
         attached, heads, graph = on_device["attached"], on_device["heads"], None
         if isinstance(words, PieceSequences):
-            vectors = words.vectors
+            pieces = words.vectors
             if self.scorer.graph:
-                vectors = words.add_to_words(self.label_vectors(attached))
+                pieces = words.add_to_words(self.label_vectors(attached))
                 graph = words.graph(heads)
             on_device["lengths"] = words.lengths  # of pieces
-            return Encoded(words.words(self._run_encoder(vectors, on_device, graph)))
+            return Encoded(words.words(self._run_encoder(pieces, on_device, graph)))
+        vectors: Tensor = words
         if self.scorer.graph:
             longest = labels.shape[1]
-            dependents = words[:, 1 : 1 + longest] + self.label_vectors(attached)
-            words = torch.cat((words[:, :1], dependents, words[:, 1 + longest :]), dim=1)
+            dependents = vectors[:, 1 : 1 + longest] + self.label_vectors(attached)
+            vectors = torch.cat((vectors[:, :1], dependents, vectors[:, 1 + longest :]), dim=1)
         if self.scorer.reads == "state":
             # Nodes, then CLS and SEP
-            table = torch.cat((words, self.special.expand(len(words), -1, -1)), dim=1)
+            table = torch.cat((vectors, self.special.expand(len(vectors), -1, -1)), dim=1)
             rows = on_device["rows"][..., None].expand(-1, -1, table.shape[-1])
-            words = table.gather(1, rows) + self.segments(on_device["segment"])
+            vectors = table.gather(1, rows) + self.segments(on_device["segment"])
         if self.scorer.graph:
-            graph = heads_of_positions(heads, words.shape[1])
-        return Encoded(self._run_encoder(words, on_device, graph), position)
+            graph = heads_of_positions(heads, vectors.shape[1])
+        return Encoded(self._run_encoder(vectors, on_device, graph), position)
 
     def _arrange(self, states: States, num_nodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Arrange the nodes of states as the encoder reads them, see `arrange_states`.
