@@ -14,6 +14,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest, digest_files
 from depkit.parsers.base import Parser
 from depkit.parsers.columns.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
+from depkit.parsers.engine.device import fetch_array
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.vocabulary import column_values
 from depkit.parsers.model_directory import CARD, model_files
@@ -103,7 +104,7 @@ def _batch_rows(
     label_head, label = scores.label_scores(heads, parser.root_label)
     tags = [scores.columns[name] for name in parser.config.predicted_tags]
     packed = pack(label_head, [column.softmax(-1) for column in (scores.arc, label, *tags)])
-    rows = packed.to(torch.int32).cpu().numpy().astype(np.uint16)
+    rows = fetch_array(packed.to(torch.int32)).astype(np.uint16)
     return [row[1 : len(sentence) + 1] for row, sentence in zip(rows, sentences, strict=True)]
 
 

@@ -14,7 +14,6 @@ from depkit.nn.graph_attention import heads_of_positions
 from depkit.nn.products import MatrixProduct
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.encoders import make_encoder
-from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batching import LONGEST_WORD, Batch
 from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.inputs.layer import InputLayer
@@ -138,8 +137,8 @@ class ParserNetwork(nn.Module):
         if inputs.label is not None:
             vectors = sequences.add_to_words(inputs.label(batch["draft.label"])[:, 1:])
             graph = sequences.graph(batch["draft.head"][:, 1:])
-        lengths = send(torch.from_numpy(sequences.lengths), vectors.device)
-        return sequences.words(self.encoder(self.input_dropout(vectors), lengths, graph))
+        encoded = self.encoder(self.input_dropout(vectors), sequences.lengths, graph)
+        return sequences.words(encoded)
 
     def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Compute what trees and columns are decoded from, [batch, length, ...] each.

@@ -246,9 +246,9 @@ def dev_vectors(sentences: Sequence[Sentence], context: Rows | None) -> Iterator
 
 
 def _check_finite(loss: float, network: nn.Module) -> None:
-    if not (
-        math.isfinite(loss) and all(weight.isfinite().all() for weight in network.parameters())
-    ):
+    # The host waits for a GPU once, not for each weight.
+    weights = torch.stack([weight.isfinite().all() for weight in network.parameters()])
+    if not (math.isfinite(loss) and weights.all()):
         raise TrainingError(
             "the loss or a weight is no longer finite; lower training.rate, or set training.clip to"
             " a lower number above 0"

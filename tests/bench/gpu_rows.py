@@ -25,6 +25,8 @@ from torch._dynamo.utils import counters
 from torch.profiler import profile
 
 from depkit.corpus.io import write
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.tree import Tree
 from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.engine.form_cache import FormCache
@@ -49,9 +51,11 @@ from tests.bench.comparison import SAME, peer_programs, supar_measure
 from tests.bench.corpus import exhaust
 from tests.bench.measure import Bench, BenchError, Peer, timed
 from tests.bench.processes import parse_programs, train_measure
+from tests.pretend_gpu import counting
 
 NUM_DEV_SENTENCES = 100  # for programs that need dev but are not scored on it
 WARM_UP = 40  # maximum number of updates before the measurement
+NUM_PRETEND_SENTENCES = 4  # of each treebank, for a pretend GPU
 NUM_PROFILED = 30  # maximum number of updates
 NUM_OPERATORS = 15  # shown in a profile
 
@@ -68,9 +72,14 @@ class Setup:
     learners: dict[str, "Learner"] = field(default_factory=dict)
     epochs: list[int] = field(default_factory=list)
 
+    @property
+    def is_pretend(self) -> bool:
+        """Whether the GPU is the pretend one of the tests."""
+        return bool(self.options.device == "pretend")
+
     @cached_property
     def device(self) -> torch.device:
-        return find_device(self.options.device)
+        return find_device("cuda" if self.is_pretend else self.options.device)
 
     def prepare_data(self) -> None:
         """Initialise the device and read the data, which all rows need."""
@@ -79,12 +88,14 @@ class Setup:
 
     @property
     def is_cuda(self) -> bool:
-        return self.device.type == "cuda"
+        return self.device.type == "cuda" and not self.is_pretend
 
     @cached_property
     def data(self) -> Data:
         job = BaseJob(train=self.options.treebank, dev=self.options.dev, output=self.folder)
-        return read_data(make_recipe().parser, job)
+        data = read_data(make_recipe().parser, job)
+        few = slice(NUM_PRETEND_SENTENCES if self.is_pretend else None)
+        return replace(data, train=data.train[few], dev=data.dev[few])
 
     @cached_property
     def bench(self) -> Bench:
@@ -114,8 +125,13 @@ class Setup:
             if not self.options.transformer:
                 raise BenchError("a transformer is needed; name its directory with --transformer")
             recipe_settings.append(f"inputs.context.model={self.options.transformer}")
+        if self.is_pretend and recipe != "finetune":  # which has no encoder
+            recipe_settings.insert(0, "encoder.layers=1")
         all_settings = ["training.updates=0", *recipe_settings, *settings]
-        return prepare(make_recipe(recipe, "", all_settings), self.data, self.folder, self.device)
+        made = make_recipe(recipe, "", all_settings)
+        change = get_change(made.parser)
+        train, dev = (list(map(change, part)) for part in (self.data.train, self.data.dev))
+        return prepare(made, replace(self.data, train=train, dev=dev), self.folder, self.device)
 
     def learner(self, recipe: str, precision: str = "auto") -> "Learner":
         """Return the learner of a recipe; precision is "tf32" or a value of training.precision."""
@@ -147,6 +163,29 @@ class Setup:
         return {"words/s": sum(counts) / seconds, "note": note} | peak()
 
 
+def get_change(config: Any) -> Callable[[Sentence], Sentence]:
+    """Return the change of a sentence of a treebank to what a parser is trained on.
+
+    A parser that corrects parses reads gold trees; a constituency parser learns the tree in which
+    each word has a constituent of itself and of all words after it.
+    """
+    if config.inputs.draft:
+        return lambda sentence: sentence.with_draft(sentence)
+    if config.family == "constituency":
+        return with_branches
+    return lambda sentence: sentence
+
+
+def with_branches(sentence: Sentence) -> Sentence:
+    """Return a sentence with a constituency tree that branches to the right."""
+    *leaves, tree = [
+        Tree(tag, (), word) for word, tag in zip(sentence.form, sentence.upos, strict=True)
+    ]
+    for leaf in reversed(leaves):
+        tree = Tree("X", (leaf, tree))
+    return sentence.with_constituents(Tree("S", (tree,)))
+
+
 class Learner:
     """A network in training, as in loop.train. `loss` is the network or its compiled version."""
 
@@ -169,6 +208,7 @@ class Learner:
             prepared.train, vocabulary, config, context=None, transformer=transformer
         )
         self.network.start_epoch(self.data.dataset)
+        self.dev = prepared.dev[:NUM_DEV_SENTENCES]
 
     def batches(self, tokens: int = 0) -> list[np.ndarray]:
         tokens = tokens or self.training.batch_tokens
@@ -204,6 +244,33 @@ def peak() -> Figures:
     return {"peak MB": torch.cuda.max_memory_allocated() / 1e6} if available else {}
 
 
+# Families
+
+
+def family(setup: Setup, recipe: str, end: float) -> Figures:
+    """Train with a recipe, in its precision, and parse some sentences of dev with the network."""
+    learner = setup.learner(recipe)
+    middle = time.monotonic() + 0.7 * (end - time.monotonic())
+    figures = setup.rate(learner.update, learner.batches(), middle)
+    parser = learner.parser
+    run = parser.parse if parser.trees else parser.tag
+    tags = "predict" if parser.config.predicted_tags else "keep"
+
+    def predict() -> None:
+        exhaust(run(learner.dev, tags))
+
+    with counting() as prediction:
+        predict()  # also as a warm-up
+    words, seconds = sum(map(len, learner.dev)), setup.seconds(predict)
+    learner.network.train()
+    figures["note"] += f"; parsing {words / seconds:,.0f} words/s, untrained"
+    if setup.is_pretend:
+        with counting() as update:
+            learner.update(learner.batches()[0])
+        figures["note"] += f"; an update: {update.summary}; parsing: {prediction.summary}"
+    return figures
+
+
 # Training
 
 
@@ -214,6 +281,8 @@ def train(setup: Setup, recipe: str, precision: str, tokens: int, end: float) ->
 
 def train_compiled(setup: Setup, recipe: str, part: str, tokens: int, end: float) -> Figures:
     """Train with a compiled part: "encoder" (or the transformer, if there is one) or "network"."""
+    if setup.is_pretend:
+        raise BenchError("needs CUDA or a CPU")
     learner = setup.learner(recipe)
     if learner.compiled != part:
         setup.learners.clear()
@@ -240,7 +309,7 @@ def train_graphed(setup: Setup, recipe: str, tokens: int, end: float) -> Figures
     The host creates the batch and copies it into the graph's inputs each time, as it would have to
     for other sentences of the same shape.
     """
-    if not setup.is_cuda:
+    if setup.device.type != "cuda":
         raise BenchError("needs CUDA")
     learner = setup.learner(recipe)
     indices = max(learner.batches(tokens), key=lambda batch: int(learner.data.sizes[batch].sum()))
@@ -363,6 +432,8 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
 
 
 def parse_as_a_process(setup: Setup, end: float) -> Figures:
+    if setup.is_pretend:
+        raise BenchError("other processes have no pretend GPU")
     bench = replace(setup.bench, limit=end - time.monotonic())
     whole_file, first_sentence = (
         program().seconds for program in parse_programs(bench, bench.file, bench.sentence)
@@ -373,7 +444,7 @@ def parse_as_a_process(setup: Setup, end: float) -> Figures:
 
 def supar(setup: Setup, task: str, end: float) -> Figures:
     """Measure SuPar's biaffine parser, or depkit's parser of the same architecture."""
-    if not setup.options.supar:
+    if not setup.options.supar or setup.is_pretend:
         raise BenchError("SuPar is not installed; name a Python that has it with --supar")
     bench = replace(setup.bench, limit=0.9 * (end - time.monotonic()))
     if task == "SuPar parses":

@@ -14,7 +14,7 @@ from depkit.parsers.columns.network import ColumnScores, MeanNetwork, TagClassif
 from depkit.parsers.constituency.config import ConstituencyConfig
 from depkit.parsers.constituency.decoding import find_best_labels
 from depkit.parsers.constituency.examples import COLUMN, SPANS
-from depkit.parsers.engine.device import send
+from depkit.parsers.engine.device import fetch, send
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -55,7 +55,8 @@ class SpanScores:
         best, label = scores.max(dim=1)
         is_empty = empty >= best
         best, label = torch.where(is_empty, empty, best), (label + 1).masked_fill(is_empty, 0)
-        return best.cpu().numpy(), label.cpu().numpy()
+        results = fetch({"best": best, "label": label}).wait()
+        return results["best"], results["label"]
 
 
 class ConstituencyNetwork(ParserNetwork):

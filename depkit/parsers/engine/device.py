@@ -73,19 +73,34 @@ class PendingCopies:
 
 
 def fetch(tensors: Mapping[str, Tensor]) -> PendingCopies:
-    """Start copying tensors of one device to the host, without waiting for a GPU."""
+    """Start copying tensors of one device to the host, without waiting for a GPU.
+
+    From a GPU, they are copied in one transfer.
+    """
     devices = {tensor.device for tensor in tensors.values() if tensor.is_cuda}
     if not devices:
         return PendingCopies({name: tensor.cpu() for name, tensor in tensors.items()}, None)
-    copies = {
-        # Only copies into pinned memory are asynchronous.
-        name: torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True).copy_(
-            tensor, non_blocking=True
-        )
-        for name, tensor in tensors.items()
-    }
+    # The tensors with the largest items come first, so that the items of all are aligned.
+    names = sorted(tensors, key=lambda name: -tensors[name].element_size())
+    parts = [tensors[name].contiguous().view(-1).view(torch.uint8) for name in names]
+    packed = torch.cat(parts)
+    # Only copies into pinned memory are asynchronous.
+    buffer = torch.empty(packed.shape, dtype=torch.uint8, pin_memory=True)
+    buffer.copy_(packed, non_blocking=True)
     # The device of the tensors may not be the current device.
-    return PendingCopies(copies, torch.cuda.current_stream(devices.pop()).record_event())
+    event = torch.cuda.current_stream(devices.pop()).record_event()
+    copies = dict(zip(names, buffer.split([len(part) for part in parts]), strict=True))
+    return PendingCopies(
+        {name: copies[name].view(x.dtype).view(x.shape) for name, x in tensors.items()}, event
+    )
+
+
+def fetch_array(tensor: Tensor) -> np.ndarray:
+    """Copy a tensor to the host.
+
+    Unlike `Tensor.cpu`, this does not wait for what other threads have queued on a GPU since.
+    """
+    return fetch({"": tensor}).wait()[""]
 
 
 def best_indices(scores: Tensor) -> Tensor:

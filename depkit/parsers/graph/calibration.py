@@ -60,21 +60,17 @@ def score_batch(
     gold = np.zeros_like(heads)
     for row, sentence in enumerate(sentences):
         gold[row, 1 : len(sentence) + 1] = sentence.head
-    arc = scores.arc.cpu().numpy()
-    label, label_at_gold = (
-        scores.label_scores(batch_heads, parser.root_label)[1].cpu().numpy()
-        for batch_heads in (heads, gold)
-    )
+    arrays = scores.at_two_trees(heads, gold, parser.root_label)
     label_indices = parser.vocabulary.columns["deprel"].indices
     return [
         _select_words(
             sentence,
             label_indices,
-            arc=arc[i],
+            arc=arrays["arc"][i],
             heads=heads[i],
             gold=gold[i],
-            label=label[i],
-            label_at_gold=label_at_gold[i],
+            label=arrays["first_label"][i],
+            label_at_gold=arrays["second_label"][i],
         )
         for i, sentence in enumerate(sentences)
     ]

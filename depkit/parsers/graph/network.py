@@ -75,6 +75,20 @@ class Scores:
         on_device = send(torch.from_numpy(heads.astype(np.int64).clip(min=0)), self.arc.device)
         return on_device, mask_root_label(self.score_labels(on_device), on_device, root_label)
 
+    def at_two_trees(
+        self, first: np.ndarray, second: np.ndarray, root_label: int | None
+    ) -> dict[str, np.ndarray]:
+        """Return all scores of arcs, and those of labels at the arcs of two trees.
+
+        The arguments are those of `label_scores`, with heads for each tree. Returns "arc", [batch,
+        dependent, head], and "first_label" and "second_label", [batch, length, label].
+        """
+        (_, first_label), (_, second_label) = (
+            self.label_scores(heads, root_label) for heads in (first, second)
+        )
+        results = {"arc": self.arc, "first_label": first_label, "second_label": second_label}
+        return fetch(results).wait()
+
     def annotate(
         self,
         heads: np.ndarray,

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from depkit.nn.dropout import InputDropout, SharedDropout
 from depkit.parsers.config import Inputs
+from depkit.parsers.engine.device import send
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import Dataset
 from depkit.parsers.inputs.parts import Group, make_groups
@@ -72,7 +73,8 @@ class InputLayer(nn.Module):
             for name, table in part.embeddings(self.part(part.name)).items():
                 counts = np.bincount(arrays[name][:].ravel(), minlength=table.num_embeddings)
                 counts[: len(SPECIAL)] = 1
-                table.weight[torch.from_numpy(counts == 0)] = table.weight[UNKNOWN].clone()
+                unseen = send(torch.from_numpy(np.flatnonzero(counts == 0)), table.weight.device)
+                table.weight[unseen] = table.weight[UNKNOWN].clone()
 
     def encode_forms(self, arrays: dict[str, Tensor], groups: list[tuple[int, int]]) -> Tensor:
         """Compute vectors of forms from their arrays, [forms, size].

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.graph_attention import heads_of_positions
-from depkit.parsers.engine.device import send
+from depkit.parsers.engine.transfer import send_arrays
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.hidden_layers import piece_counts
 from depkit.parsers.inputs.pieces import find_segment_format
@@ -21,31 +21,36 @@ class PieceSequences:
     """The pieces of sentences, special pieces included.
 
     vectors: [sentence, position, size].
-    lengths: [sentence], the numbers of positions, on the host.
-    first: [sentence, length of the batch], the position of the first piece of each word, on the
-        host; 0 for w0, which is the first special piece, and at padding.
+    lengths: [sentence], the numbers of positions.
+    first: [sentence, length of the batch], the position of the first piece of each word; 0 for w0,
+        which is the first special piece, and at padding.
     word: [sentence, position], at each piece of a word after the first, the position of the first
-        one; -1 elsewhere; on the host.
+        one; -1 elsewhere.
     """
 
     vectors: Tensor
-    lengths: np.ndarray
-    first: np.ndarray
-    word: np.ndarray
+    lengths: Tensor
+    first: Tensor
+    word: Tensor
 
-    def select(self, rows: np.ndarray) -> "PieceSequences":
+    @property
+    def device(self) -> torch.device:
+        return self.vectors.device
+
+    def select(self, rows: Tensor) -> "PieceSequences":
         """Return the sentences with the indices `rows`, in which an index may be repeated."""
-        vectors = self.vectors[send(torch.from_numpy(rows.astype(np.int64)), self.vectors.device)]
-        return PieceSequences(vectors, self.lengths[rows], self.first[rows], self.word[rows])
+        parts = self.vectors, self.lengths, self.first, self.word
+        return PieceSequences(*(part[rows] for part in parts))
 
     def with_root(self, root: Tensor) -> "PieceSequences":
         """Insert a vector after the first special piece, which represents w0 from then on."""
         vectors = self.vectors
         inserted = root.to(vectors.dtype).expand(len(vectors), 1, -1)
-        first = np.where(self.first > 0, self.first + 1, 0)  # also 0 at padding
-        first[:, 0] = 1
-        word = np.insert(np.where(self.word >= 0, self.word + 1, -1), 1, -1, axis=1)
         vectors = torch.cat((vectors[:, :1], inserted, vectors[:, 1:]), dim=1)
+        first = torch.where(self.first > 0, self.first + 1, 0)  # also 0 at padding
+        first[:, 0] = 1
+        word = torch.where(self.word >= 0, self.word + 1, -1)
+        word = torch.cat((word[:, :1], torch.full_like(word[:, :1], -1), word[:, 1:]), dim=1)
         return PieceSequences(vectors, self.lengths + 1, first, word)
 
     def add_to_words(self, vectors: Tensor) -> Tensor:
@@ -53,7 +58,7 @@ class PieceSequences:
 
         vectors: [sentence, words, size], for words 1, 2 and so on; zeros at padding.
         """
-        index = self._first(vectors.shape[1])[..., None].expand_as(vectors)
+        index = self.first[:, 1 : 1 + vectors.shape[1], None].expand_as(vectors)
         return self.vectors.scatter_add(1, index, vectors.to(self.vectors.dtype))
 
     def words(self, vectors: Tensor) -> Tensor:
@@ -61,8 +66,7 @@ class PieceSequences:
 
         vectors: [sentence, position, size].
         """
-        index = send(torch.from_numpy(self.first), vectors.device)
-        return vectors.gather(1, index[..., None].expand(-1, -1, vectors.shape[-1]))
+        return vectors.gather(1, self.first[..., None].expand(-1, -1, vectors.shape[-1]))
 
     def graph(self, heads: Tensor) -> Tensor:
         """Return the position of each position's head, [sentence, position] int64, -1 for none.
@@ -72,17 +76,11 @@ class PieceSequences:
 
         heads: [sentence, words], the heads of words 1, 2 and so on, 0 for w0 and -1 for none.
         """
-        first = send(torch.from_numpy(self.first), heads.device)
-        target = first.gather(1, heads.long().clamp(min=0)).masked_fill(heads < 0, -1)
-        position = self._first(heads.shape[1])
-        piece_heads = send(torch.from_numpy(self.word), heads.device)
+        target = self.first.gather(1, heads.long().clamp(min=0)).masked_fill(heads < 0, -1)
         # Padding words have position 0 and no head; [:, 1:] removes position 0.
-        piece_heads = piece_heads.scatter(1, position, target)[:, 1:]
+        position = self.first[:, 1 : 1 + heads.shape[1]]
+        piece_heads = self.word.scatter(1, position, target)[:, 1:]
         return heads_of_positions(piece_heads, self.vectors.shape[1])
-
-    def _first(self, words: int) -> Tensor:
-        """Return the positions of words 1, 2 and so on, [sentence, words], on the device."""
-        return send(torch.from_numpy(self.first[:, 1 : 1 + words].copy()), self.vectors.device)
 
 
 class PieceInputs(nn.Module):
@@ -112,7 +110,8 @@ class PieceInputs(nn.Module):
     def forward(self, batch: Batch) -> PieceSequences:
         """Make the sequences of the sentences of a batch."""
         vectors = self._bodies[0].get_input_embeddings()(batch["pieces.ids"])
-        sequences = PieceSequences(vectors, *arrange_pieces(batch))
+        arrays = send_arrays(arrange_pieces(batch), vectors.device)
+        sequences = PieceSequences(vectors, **arrays)
         if self.tag is None:
             return sequences
         vectors = sequences.add_to_words(self.tag(batch["tag"])[:, 1:])
@@ -133,8 +132,8 @@ def small_embedding(rows: int, size: int) -> nn.Embedding:
     return table
 
 
-def arrange_pieces(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `lengths`, `first` and `word` of `PieceSequences`.
+def arrange_pieces(batch: Batch) -> dict[str, np.ndarray]:
+    """Return `lengths`, `first` and `word` of `PieceSequences`, by name.
 
     batch: a batch in which each sentence is one segment, with all pieces of a word selected.
     """
@@ -145,4 +144,7 @@ def arrange_pieces(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     first[word[is_first]] = piece[is_first] % width
     owner = np.full(rows * width, -1, np.int64)
     owner[piece[~is_first]] = first[word[~is_first]]
-    return piece_counts(batch), first.reshape(rows, -1), owner.reshape(rows, width)
+    return {
+        "lengths": piece_counts(batch), "first": first.reshape(rows, -1),
+        "word": owner.reshape(rows, width),
+    }  # fmt: skip

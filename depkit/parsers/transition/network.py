@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from depkit.nn.graph_attention import heads_of_positions
-from depkit.parsers.engine.device import fetch, send
+from depkit.parsers.engine.device import fetch, fetch_array, send
+from depkit.parsers.engine.transfer import send_arrays
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.piece_inputs import INITIAL_STD, PieceSequences, small_embedding
 from depkit.parsers.inputs.transformer import Transformer
@@ -136,16 +137,21 @@ class TransitionNetwork(ParserNetwork):
         legal = legal_transitions(units.nodes, self.single_root)
         # The gold transition of a tree with several roots can be illegal with a single root.
         legal[np.arange(len(legal)), units.gold] = True
-        is_illegal = send(torch.from_numpy(~legal), scores.device)
-        gold = send(torch.from_numpy(units.gold), scores.device)
-        loss = functional.cross_entropy(scores.masked_fill(is_illegal, float("-inf")), gold)
         arcs = np.flatnonzero(units.dependent != NOTHING)
         gold_label = labels[units.unit[arcs], units.dependent[arcs] - 1] - 1
         known = arcs[gold_label >= 0]
+        arrays = {
+            "illegal": ~legal, "gold": units.gold, "known": known,
+            "label": gold_label[gold_label >= 0],
+        }  # fmt: skip
+        targets = send_arrays(arrays, scores.device)
+        loss = functional.cross_entropy(
+            scores.masked_fill(targets["illegal"], float("-inf")), targets["gold"]
+        )
         if not len(known):
             return loss
         if history is not None:
-            history = history[send(torch.from_numpy(known), history.device)]
+            history = history[targets["known"]]
         label_scores = self.score_labels(
             encoded,
             units.unit[known],
@@ -153,8 +159,7 @@ class TransitionNetwork(ParserNetwork):
             taken=units.gold[known],
             history=history,
         )
-        target = send(torch.from_numpy(gold_label[gold_label >= 0]), scores.device)
-        return loss + functional.cross_entropy(label_scores, target)
+        return loss + functional.cross_entropy(label_scores, targets["label"])
 
     def _hides_arcs(self) -> bool:
         """Decide at random whether the encoder reads a batch without arcs (`graph_dropout`)."""
@@ -183,62 +188,70 @@ class TransitionNetwork(ParserNetwork):
             labels: [state, n], for each word 1 + the index of its label; only those of words that
                 have a head in the state are read.
         """
-        lengths = states.sizes + 1
-        device = words.device if isinstance(words, Tensor) else words.vectors.device
-        attached = send(torch.from_numpy(np.where(states.heads >= 0, labels, 0)), device)
+        arrays = {
+            "attached": np.where(states.heads >= 0, labels, 0), "heads": states.heads,
+            "lengths": states.sizes + 1,
+        }  # fmt: skip
+        position = None
+        if self.scorer.reads == "state":
+            assert isinstance(words, Tensor)
+            arranged, position = self._arrange(states, words.shape[1])
+            arrays |= arranged
+        on_device = send_arrays(arrays, words.device)
+        attached, heads, graph = on_device["attached"], on_device["heads"], None
         if isinstance(words, PieceSequences):
-            vectors, graph = words.vectors, None
+            pieces = words.vectors
             if self.scorer.graph:
-                vectors = words.add_to_words(self.label_vectors(attached))
-                graph = words.graph(send(torch.from_numpy(states.heads), device))
-            return Encoded(words.words(self._run_encoder(vectors, words.lengths, graph)))
+                pieces = words.add_to_words(self.label_vectors(attached))
+                graph = words.graph(heads)
+            on_device["lengths"] = words.lengths  # of pieces
+            return Encoded(words.words(self._run_encoder(pieces, on_device, graph)))
+        vectors: Tensor = words
         if self.scorer.graph:
             longest = labels.shape[1]
-            dependents = words[:, 1 : 1 + longest] + self.label_vectors(attached)
-            words = torch.cat((words[:, :1], dependents, words[:, 1 + longest :]), dim=1)
-        if self.scorer.reads == "sentence":
-            graph = None
-            if self.scorer.graph:
-                heads = send(torch.from_numpy(states.heads), words.device)
-                graph = heads_of_positions(heads, words.shape[1])
-            return Encoded(self._run_encoder(words, lengths, graph))
+            dependents = vectors[:, 1 : 1 + longest] + self.label_vectors(attached)
+            vectors = torch.cat((vectors[:, :1], dependents, vectors[:, 1 + longest :]), dim=1)
+        if self.scorer.reads == "state":
+            # Nodes, then CLS and SEP
+            table = torch.cat((vectors, self.special.expand(len(vectors), -1, -1)), dim=1)
+            rows = on_device["rows"][..., None].expand(-1, -1, table.shape[-1])
+            vectors = table.gather(1, rows) + self.segments(on_device["segment"])
+        if self.scorer.graph:
+            graph = heads_of_positions(heads, vectors.shape[1])
+        return Encoded(self._run_encoder(vectors, on_device, graph), position)
+
+    def _arrange(self, states: States, num_nodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Arrange the nodes of states as the encoder reads them, see `arrange_states`.
+
+        num_nodes: that of the longest sentence. Returns arrays and the position of each node,
+        [state, n + 1]. The arrays are "rows", the rows of the positions in a table of the nodes,
+        CLS and SEP; "segment" and, with scorer.separate_positions, "places", the number of each
+        position in its segment, all [state, position]; "lengths", [state]; and with scorer.graph
+        "heads", the head of the node at each position after the first one, -1 for none.
+        """
         sequence, segment, position, lengths = arrange_states(states, self.scorer.graph)
-        # Nodes, then CLS and SEP: the codes of `arrange_nodes` for a sentence of n words.
-        num_nodes = words.shape[1]
-        table = torch.cat((words, self.special.expand(len(words), -1, -1)), dim=1)
+        # CLS and SEP have the codes of `arrange_nodes` for a sentence of n words.
         first_special = states.sizes[:, None] + 1
         rows = np.where(sequence < first_special, sequence, sequence - first_special + num_nodes)
-        indices = send(torch.from_numpy(rows), words.device)
-        vectors = table.gather(1, indices[..., None].expand(-1, -1, table.shape[-1]))
-        vectors = vectors + self.segments(send(torch.from_numpy(segment), words.device))
-        graph = None
+        arrays = {"rows": rows, "segment": segment, "lengths": lengths}
+        if self.scorer.separate_positions:
+            arrays["places"] = number_segments(segment)
         if self.scorer.graph:
-            graph = self._arranged_graph(states, position, vectors)
-        places = number_segments(segment) if self.scorer.separate_positions else None
-        return Encoded(self._run_encoder(vectors, lengths, graph, places), position)
-
-    def _arranged_graph(self, states: States, position: np.ndarray, vectors: Tensor) -> Tensor:
-        """Return the position of the head of each position of arranged states, -1 for none."""
-        state, word = np.nonzero(states.heads >= 0)
-        # In the order of positions: the head of the node at each position after the first one.
-        heads = np.full((len(states.heads), vectors.shape[1] - 1), -1, np.int32)
-        dependent = position[state, word + 1]
-        heads[state, dependent - 1] = position[state, states.heads[state, word]]
-        return heads_of_positions(send(torch.from_numpy(heads), vectors.device), vectors.shape[1])
+            state, word = np.nonzero(states.heads >= 0)
+            heads = np.full((len(states.heads), sequence.shape[1] - 1), -1, np.int32)
+            dependent = position[state, word + 1]
+            heads[state, dependent - 1] = position[state, states.heads[state, word]]
+            arrays["heads"] = heads
+        return arrays, position
 
     def _run_encoder(
-        self,
-        vectors: Tensor,
-        lengths: np.ndarray,
-        graph: Tensor | None,
-        positions: np.ndarray | None = None,
+        self, vectors: Tensor, arrays: dict[str, Tensor], graph: Tensor | None
     ) -> Tensor:
-        """Run the encoder; positions: [state, position], None to number them from 0."""
-        on_device = send(torch.from_numpy(lengths), vectors.device)
+        """Run the encoder; arrays: "lengths" and maybe "places", the numbers of the positions."""
         options: dict[str, Any] = {"graph": graph} if self.scorer.graph else {}
-        if positions is not None:
-            options["positions"] = send(torch.from_numpy(positions), vectors.device)
-        encoded = self.encoder(self.input_dropout(vectors), on_device, **options)
+        if "places" in arrays:
+            options["positions"] = arrays["places"]
+        encoded = self.encoder(self.input_dropout(vectors), arrays["lengths"], **options)
         dropped: Tensor = self.encoder_dropout(encoded)
         return dropped
 
@@ -299,15 +312,17 @@ class TransitionNetwork(ParserNetwork):
     def _features(self, encoded: Encoded, state: np.ndarray, nodes: np.ndarray) -> Tensor:
         """Concatenate the vectors of nodes, zeros for NOTHING; or take the vectors of CLS."""
         vectors = encoded.vectors
-        index = send(torch.from_numpy(state), vectors.device)
         if self.scorer.summary:
-            return vectors[index, 0]
+            return vectors[send(torch.from_numpy(state), vectors.device), 0]
         position = np.maximum(nodes, 0)
         if encoded.position is not None:
             position = encoded.position[state[:, None], position]
-        columns = send(torch.from_numpy(position.astype(np.int64)), vectors.device)
-        exists = send(torch.from_numpy(nodes != NOTHING), vectors.device)
-        chosen = vectors[index[:, None], columns] * exists[..., None]
+        arrays = {
+            "state": state[:, None], "position": position.astype(np.int64),
+            "exists": (nodes != NOTHING)[..., None],
+        }  # fmt: skip
+        on_device = send_arrays(arrays, vectors.device)
+        chosen = vectors[on_device["state"], on_device["position"]] * on_device["exists"]
         return chosen.flatten(1)
 
 
@@ -320,9 +335,8 @@ def number_segments(segment: np.ndarray) -> np.ndarray:
 
 def select_rows(words: Words, rows: np.ndarray) -> Words:
     """Return the vectors of some sentences, which may repeat."""
-    if isinstance(words, PieceSequences):
-        return words.select(rows)
-    return words[send(torch.from_numpy(rows.astype(np.int64)), words.device)]
+    indices = send(torch.from_numpy(rows.astype(np.int64)), words.device)
+    return words.select(indices) if isinstance(words, PieceSequences) else words[indices]
 
 
 class Reader:
@@ -351,10 +365,10 @@ class Reader:
 
     def output_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights and biases of the last layer of the classifier of transitions."""
-        weight, bias = (
-            x.detach().float().cpu().numpy() for x in self.network.transition.second.parameters()
-        )
-        return weight, bias
+        layer = self.network.transition.second
+        weights = {"weight": layer.weight.detach().float(), "bias": layer.bias.detach().float()}
+        arrays = fetch(weights).wait()
+        return arrays["weight"], arrays["bias"]
 
     def hidden_parts(self) -> dict[str, np.ndarray]:
         """Return the result of `TransitionNetwork.hidden_parts` for the states that were read."""
@@ -368,8 +382,8 @@ class Reader:
         """
         assert self.encoded is not None
         state = np.arange(len(rows))
-        scores = self.network.score_transitions(self.encoded, state, nodes, self._history(rows))
-        return scores.cpu().numpy()
+        history = self._history(rows)
+        return fetch_array(self.network.score_transitions(self.encoded, state, nodes, history))
 
     def best_labels(
         self, rows: np.ndarray, state: np.ndarray, nodes: np.ndarray, taken: np.ndarray
@@ -383,7 +397,7 @@ class Reader:
         scores = self.network.score_labels(
             self.encoded, state, nodes=nodes, taken=taken, history=history
         )
-        return scores.argmax(-1).cpu().numpy()
+        return fetch_array(scores.argmax(-1))
 
     def compose(self, arcs: np.ndarray) -> None:
         """Compose words after a transition, if the network does; arcs: as for `Composition`."""
@@ -397,8 +411,9 @@ class Reader:
     def remember(self, taken: np.ndarray, labels: np.ndarray) -> None:
         """Add a transition to each sentence of the batch, as for `History.add`."""
         if self.network.history is not None and self.memory is not None:
+            on_device = self._send(np.stack((taken, labels)))
             self.history, self.memory = self.network.history.add(
-                self._send(taken), self._send(labels), self.memory
+                on_device[0], on_device[1], self.memory
             )
 
     def _send(self, array: np.ndarray) -> Tensor:
