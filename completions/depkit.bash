@@ -139,6 +139,14 @@ _depkit_value() {
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
+        "search")
+            case $2 in
+                --by | --fields | --encoding | 0) echo "free" ;;
+                --format) echo "words text conllu tsv json" ;;
+                -o | --output | [1-9]*) echo "file" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
+            esac
+            ;;
         "stats")
             case $2 in
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
@@ -186,6 +194,7 @@ _depkit_options() {
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "search") echo "--count --by --fields --format --enhanced --output --from --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
         "report") echo "--output --limit-sentences --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
@@ -228,7 +237,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag jackknife eval analyze convert check suspects stats show report info"
+        reply="words train ensemble distill parse tag jackknife eval analyze convert check suspects search stats show report info"
     fi
     COMPREPLY=()
     case $reply in

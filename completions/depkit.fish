@@ -29,6 +29,7 @@ complete -c depkit -n '__depkit_is_command ""' -a analyze -d 'Break scores down 
 complete -c depkit -n '__depkit_is_command ""' -a convert -d 'Convert Penn trees to dependencies, and between CoNLL formats'
 complete -c depkit -n '__depkit_is_command ""' -a check -d 'Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files'
 complete -c depkit -n '__depkit_is_command ""' -a suspects -d 'List annotations of a treebank that are probably wrong'
+complete -c depkit -n '__depkit_is_command ""' -a search -d 'Find the sentences of treebanks that match a pattern'
 complete -c depkit -n '__depkit_is_command ""' -a stats -d 'Count words, tags, relations and tree shapes in treebanks'
 complete -c depkit -n '__depkit_is_command ""' -a show -d 'Draw dependency trees in the terminal or as an SVG image'
 complete -c depkit -n '__depkit_is_command ""' -a report -d 'Compare parsed files with a gold file on one HTML page'
@@ -265,6 +266,20 @@ complete -c depkit -n '__depkit_is_command "suspects"' -s q -l quiet -d 'Print n
 complete -c depkit -n '__depkit_is_command "suspects"' -s v -l verbose -d 'Print on stderr how many suspects of each kind there are.'
 complete -c depkit -n '__depkit_is_command "suspects"' -s h -l help -d 'Show this message and exit.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l debug -d 'If there is an error, show its traceback.'
+complete -c depkit -n '__depkit_is_command "search"' -f
+complete -c depkit -n '__depkit_is_command "search"' -F
+complete -c depkit -n '__depkit_is_command "search"' -s c -l count -d 'Print only the number of matches.'
+complete -c depkit -n '__depkit_is_command "search"' -l by -r -f -d 'Count the matches by this key, as Grew\'s clustering: X.upos, X.ExtPos/upos (the first one that is defined), e.label, e.1, e.length, delta(X,Y), X#Y (their order), X -> Y or X <-> Y (their relation), or clauses in braces, { X << Y }, for Yes and No. Give the option several times to combine keys.'
+complete -c depkit -n '__depkit_is_command "search"' -l fields -r -f -d 'Print a table with these fields of each match: keys as for --by, names of nodes for their ids, and file, line, sent_id and text.'
+complete -c depkit -n '__depkit_is_command "search"' -l format -r -f -a 'text conllu tsv json' -d 'Print each match as a text, its words marked with their names; the sentences in CoNLL-U, with a comment # match = V:3 N:1 for each match; or each match as a row of a table (tsv) or a line of JSON. By default, the name of the output file decides, such as .conllu or .tsv.'
+complete -c depkit -n '__depkit_is_command "search"' -l enhanced -d 'Also search in enhanced dependencies, whose relations are written E:nsubj, and in empty nodes. X -[nsubj]-> Y then still means the basic relation, but X -> Y and X -[1=nsubj]-> Y mean both.'
+complete -c depkit -n '__depkit_is_command "search"' -s o -l output -r -F -d 'Write the output to this file; - is stdout.'
+complete -c depkit -n '__depkit_is_command "search"' -l from -r -f -a 'conllu conllup conllx conll09 ptb parquet' -d 'Read the files in this format; conllup is CoNLL-U with further columns, and ptb the bracketed format of the Penn Treebank.'
+complete -c depkit -n '__depkit_is_command "search"' -l encoding -r -f -d 'Read the input files in this text encoding, e.g. latin-1.'
+complete -c depkit -n '__depkit_is_command "search"' -s q -l quiet -d 'Print nothing on stderr except errors.'
+complete -c depkit -n '__depkit_is_command "search"' -s v -l verbose -d 'Print on stderr how many matches and matching sentences there are.'
+complete -c depkit -n '__depkit_is_command "search"' -s h -l help -d 'Show this message and exit.'
+complete -c depkit -n '__depkit_is_command "search"' -l debug -d 'If there is an error, show its traceback.'
 complete -c depkit -n '__depkit_is_command "stats"' -F
 complete -c depkit -n '__depkit_is_command "stats"' -l json -d 'Print JSON: one object, or a list of objects for several files.'
 complete -c depkit -n '__depkit_is_command "stats"' -l from -r -f -a 'conllu conllup conllx conll09 ptb parquet' -d 'Read the files in this format; conllup is CoNLL-U with further columns, and ptb the bracketed format of the Penn Treebank.'

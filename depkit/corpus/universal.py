@@ -19,6 +19,15 @@ CONTENT = frozenset(
 )
 RELATIONS = FUNCTIONAL | CONTENT | {"punct"}
 
+# The universal features, which are values of FEATS and not of MISC.
+FEATURES = frozenset(
+    """
+    Abbr Animacy Aspect Case Clusivity Definite Degree Deixis DeixisRef Evident ExtPos Foreign
+    Gender Mood NounClass NumType Number Person Polarity Polite Poss PronType Reflex Tense Typo
+    VerbForm Voice
+    """.split()
+)
+
 # Tags and relations of version 1, and their names in version 2.
 RENAMED = {
     "CONJ": "CCONJ",
