@@ -147,6 +147,15 @@ _depkit_value() {
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
             esac
             ;;
+        "select")
+            case $2 in
+                --where | --min-words | --max-words | --sample | --split | --stratify | --seed | --encoding) echo "free" ;;
+                --without | -o | --output | [0-9]*) echo "file" ;;
+                --by) echo "words text document random" ;;
+                --output-dir) echo "directory" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
+            esac
+            ;;
         "stats")
             case $2 in
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
@@ -195,6 +204,7 @@ _depkit_options() {
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
         "search") echo "--count --by --fields --format --enhanced --output --from --encoding --quiet --verbose --help --debug" ;;
+        "select") echo "--where --without --unique --min-words --max-words --sample --split --by --stratify --shuffle --seed --output --output-dir --from --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
         "report") echo "--output --limit-sentences --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
@@ -237,7 +247,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag jackknife eval analyze convert check suspects search stats show report info"
+        reply="words train ensemble distill parse tag jackknife eval analyze convert check suspects search select stats show report info"
     fi
     COMPREPLY=()
     case $reply in

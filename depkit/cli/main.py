@@ -37,6 +37,7 @@ COMMANDS = {
     "check": "Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.",
     "suspects": "List annotations of a treebank that are probably wrong.",
     "search": "Find the sentences of treebanks that match a pattern.",
+    "select": "Filter, sample, split and concatenate treebanks.",
     "stats": "Count words, tags, relations and tree shapes in treebanks.",
     "show": "Draw dependency trees in the terminal or as an SVG image.",
     "report": "Compare parsed files with a gold file on one HTML page.",

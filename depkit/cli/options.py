@@ -423,6 +423,7 @@ From = Annotated[
         help="Read the files in this format; conllup is CoNLL-U with further columns, and ptb the"
         " bracketed format of the Penn Treebank.",
         show_default="recognised by the file's name or content",
+        rich_help_panel=DATA,
     ),
 ]
 Format = Annotated[

@@ -78,7 +78,7 @@ def search_command(
                 for graph, found in results()
                 for match in (found if by else [])
             )
-            with open_output(output, colours=True) as stream:
+            with open_output(output, colours=chosen == "text") as stream:
                 if by:
                     stream.write(_format_clusters(list(keys), clusters, chosen) + "\n")
                 else:
@@ -87,8 +87,9 @@ def search_command(
             found_sentences = (with_match_comments(search, *result) for result in results())
             write(found_sentences, output, encoding)
         else:
-            with open_output(output, colours=True) as stream:
-                _write_matches(search, results(), stream, (chosen, columns))
+            colour = output == "-" and needs_colour("auto")
+            with open_output(output, colours=chosen == "text") as stream:
+                _write_matches(search, results(), stream, (chosen, columns, colour))
     if verbose and not quiet:
         print_message(f"{totals.total():,} matches in {sentences:,} sentences")
 
@@ -150,11 +151,10 @@ def _choose_layout(layout: Layout | None, output: str, has_fields: bool, is_tabl
 
 
 def _write_matches(
-    search: Search, results: Results, stream: TextIO, style: tuple[Layout, dict[str, Key]]
+    search: Search, results: Results, stream: TextIO, style: tuple[Layout, dict[str, Key], bool]
 ) -> None:
-    """Write the matches, one on each line. style: the layout and the fields."""
-    layout, fields = style
-    colour = needs_colour("auto")
+    """Write the matches, one on each line. style: the layout, the fields, whether in colour."""
+    layout, fields, colour = style
     if layout == "tsv" and not fields:
         fields = {text: parse_field(text, search) for text in ("file", "line", "sent_id")}
         fields |= {name: parse_field(name, search) for name in search.matcher.nodes}
@@ -207,5 +207,8 @@ def _format_counts(totals: Counter[str], layout: Layout) -> str:
         return to_json({"matches": totals.total(), "files": dict(totals)})
     if len(totals) == 1:
         return str(totals.total())
-    rows = [[file, str(n)] for file, n in totals.items()]
+    rows = [
+        [file if layout == "tsv" else escape_unprintable(file), str(n)]
+        for file, n in totals.items()
+    ]
     return csv_table(rows[0], [*rows[1:], ["total", str(totals.total())]], "\t")
