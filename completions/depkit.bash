@@ -131,6 +131,14 @@ _depkit_value() {
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
             esac
             ;;
+        "diff")
+            case $2 in
+                --format) echo "words text tsv json" ;;
+                --columns | --encoding) echo "free" ;;
+                -o | --output | 0 | 1) echo "file" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
+            esac
+            ;;
         "suspects")
             case $2 in
                 --parses | -o | --output | 0) echo "file" ;;
@@ -202,6 +210,7 @@ _depkit_options() {
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
+        "diff") echo "--format --columns --output --from --encoding --quiet --help --debug" ;;
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
         "search") echo "--count --by --fields --format --enhanced --output --from --encoding --quiet --verbose --help --debug" ;;
         "select") echo "--where --without --unique --min-words --max-words --sample --split --by --stratify --shuffle --seed --output --output-dir --from --encoding --quiet --verbose --help --debug" ;;
@@ -247,7 +256,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag jackknife eval analyze convert check suspects search select stats show report info"
+        reply="words train ensemble distill parse tag jackknife eval analyze convert check diff suspects search select stats show report info"
     fi
     COMPREPLY=()
     case $reply in

@@ -28,6 +28,7 @@ complete -c depkit -n '__depkit_is_command ""' -a eval -d 'Score parsed files ag
 complete -c depkit -n '__depkit_is_command ""' -a analyze -d 'Break scores down by distance, depth, relation and more'
 complete -c depkit -n '__depkit_is_command ""' -a convert -d 'Convert Penn trees to dependencies, and between CoNLL formats'
 complete -c depkit -n '__depkit_is_command ""' -a check -d 'Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files'
+complete -c depkit -n '__depkit_is_command ""' -a diff -d 'Show what differs between two versions of a treebank'
 complete -c depkit -n '__depkit_is_command ""' -a suspects -d 'List annotations of a treebank that are probably wrong'
 complete -c depkit -n '__depkit_is_command ""' -a search -d 'Find the sentences of treebanks that match a pattern'
 complete -c depkit -n '__depkit_is_command ""' -a select -d 'Filter, sample, split and concatenate treebanks'
@@ -254,6 +255,15 @@ complete -c depkit -n '__depkit_is_command "check"' -s q -l quiet -d 'Print noth
 complete -c depkit -n '__depkit_is_command "check"' -s v -l verbose -d 'Explain each code in the table of counts.'
 complete -c depkit -n '__depkit_is_command "check"' -s h -l help -d 'Show this message and exit.'
 complete -c depkit -n '__depkit_is_command "check"' -l debug -d 'If there is an error, show its traceback.'
+complete -c depkit -n '__depkit_is_command "diff"' -F
+complete -c depkit -n '__depkit_is_command "diff"' -l format -r -f -a 'text tsv json' -d 'Print tables (text), one row for each difference (tsv), or all counts and differences (json).'
+complete -c depkit -n '__depkit_is_command "diff"' -l columns -r -f -d 'Report only differences in these columns: lemma, upos, xpos, feats, head, deprel, deps, misc, words (that only one file has), comments, tokens (multiword tokens and empty nodes) or sentence (whole sentences that only one file has).'
+complete -c depkit -n '__depkit_is_command "diff"' -s o -l output -r -F -d 'Write the output to this file; - is stdout.'
+complete -c depkit -n '__depkit_is_command "diff"' -l from -r -f -a 'conllu conllup conllx conll09 ptb parquet' -d 'Read the files in this format; conllup is CoNLL-U with further columns, and ptb the bracketed format of the Penn Treebank.'
+complete -c depkit -n '__depkit_is_command "diff"' -l encoding -r -f -d 'Read the input files in this text encoding, e.g. latin-1.'
+complete -c depkit -n '__depkit_is_command "diff"' -s q -l quiet -d 'Print nothing on stderr except errors.'
+complete -c depkit -n '__depkit_is_command "diff"' -s h -l help -d 'Show this message and exit.'
+complete -c depkit -n '__depkit_is_command "diff"' -l debug -d 'If there is an error, show its traceback.'
 complete -c depkit -n '__depkit_is_command "suspects"' -F
 complete -c depkit -n '__depkit_is_command "suspects"' -l parses -r -F -d 'Compare the treebank with these parses of its sentences, by a parser that was not trained on them. The option can be given several times.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l model -r -f -a 'en-ewt (__depkit_directories)' -d 'Compare each sentence with the parse by the member of this ensemble that was not trained on it. The ensemble must have been trained on the treebank. The environment variable DEPKIT_MODEL has no effect here.'

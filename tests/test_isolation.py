@@ -67,6 +67,7 @@ COMMANDS = {
     "convert-parquet": "convert IN/tiny.conllu -o OUT/converted.parquet",
     "check": "check IN/many.conllx",
     "suspects": "suspects IN/tiny.conllu --parses IN/tiny.conllu -o OUT/suspects.html",
+    "diff": "diff IN/tiny.conllu IN/tiny.conllu",
     "search": "search IN/noun.req IN/tiny.conllu -o OUT/found.conllu",
     "select": "select IN/tiny.conllu --split a=0.5,b=0.5 --output-dir OUT/parts",
     "stats": "stats IN/tiny.conllu",

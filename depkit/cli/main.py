@@ -35,6 +35,7 @@ COMMANDS = {
     "analyze": "Break scores down by distance, depth, relation and more.",
     "convert": "Convert Penn trees to dependencies, and between CoNLL formats.",
     "check": "Find errors in CoNLL-U, CoNLL-X and CoNLL-09 files.",
+    "diff": "Show what differs between two versions of a treebank.",
     "suspects": "List annotations of a treebank that are probably wrong.",
     "search": "Find the sentences of treebanks that match a pattern.",
     "select": "Filter, sample, split and concatenate treebanks.",

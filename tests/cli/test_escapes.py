@@ -87,6 +87,8 @@ COMMANDS = {
     "counts": ["search", "pattern { X [] }", "GOLD", "PRED", "--count"],
     "a pattern": ["search", f"pattern {{ X [{EVIL}] }}", "GOLD"],
     "select": ["select", "GOLD", "PRED", "--without", "PRED2", "-v"],
+    "diff": ["diff", "GOLD", "PRED"],
+    "diff in a table": ["diff", "GOLD", "PRED", "--format", "tsv"],
     "suspects": ["suspects", "GOLD", "--parses", "PRED", "-v"],
     "suspects in JSON": ["suspects", "GOLD", "--parses", "PRED", "--json"],
     "eval": ["eval", "GOLD", "PRED", "PRED2", "-v"],

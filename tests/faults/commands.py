@@ -64,6 +64,7 @@ COMMANDS = {
     "convert-parquet": ("convert INPUTS/parsed.conllu -o converted.parquet", ""),
     "convert-gz": ("convert INPUTS/parsed.conllu --to conllx -o converted.conllx.gz", ""),
     "check": ("check INPUTS/parsed.conllu --all --json", ""),
+    "diff": ("diff INPUTS/gold.conllu INPUTS/parsed.conllu --format tsv -o diff.tsv", ""),
     "search": ("search INPUTS/noun.req INPUTS/parsed.conllu -o found.conllu", ""),
     "search-stdout": ("search INPUTS/noun.req INPUTS/parsed.conllu", ""),
     "select": ("select INPUTS/parsed.conllu --shuffle -o selected.conllu", ""),

@@ -62,7 +62,8 @@ class Command:
 # other types (numbers, flags, choices), the completion follows from the type.
 OFFERS: dict[str, Kind | tuple[str, ...]] = {
     **dict.fromkeys(
-        ("FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN", "TREEBANK"), "file"
+        ("A", "B", "FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN", "TREEBANK"),
+        "file",
     ),
     "DIR": "directory",
     **dict.fromkeys(("MODEL", "TEACHER"), "model"),
@@ -70,6 +71,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
         (
             "ADDRESS",
             "BINS",
+            "COLUMN,...",
             "ENCODING",
             "FIELD,...",
             "I/N",
