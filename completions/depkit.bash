@@ -164,6 +164,13 @@ _depkit_value() {
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
             esac
             ;;
+        "edit")
+            case $2 in
+                --changes | -o | --output | [1-9]*) echo "file" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
+                --encoding | 0) echo "free" ;;
+            esac
+            ;;
         "stats")
             case $2 in
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
@@ -214,6 +221,7 @@ _depkit_options() {
         "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
         "search") echo "--count --by --fields --format --enhanced --output --from --encoding --quiet --verbose --help --debug" ;;
         "select") echo "--where --without --unique --min-words --max-words --sample --split --by --stratify --shuffle --seed --output --output-dir --from --encoding --quiet --verbose --help --debug" ;;
+        "edit") echo "--dry-run --changes --output --from --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
         "report") echo "--output --limit-sentences --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
@@ -256,7 +264,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag jackknife eval analyze convert check diff suspects search select stats show report info"
+        reply="words train ensemble distill parse tag jackknife eval analyze convert check diff suspects search select edit stats show report info"
     fi
     COMPREPLY=()
     case $reply in

@@ -32,6 +32,7 @@ complete -c depkit -n '__depkit_is_command ""' -a diff -d 'Show what differs bet
 complete -c depkit -n '__depkit_is_command ""' -a suspects -d 'List annotations of a treebank that are probably wrong'
 complete -c depkit -n '__depkit_is_command ""' -a search -d 'Find the sentences of treebanks that match a pattern'
 complete -c depkit -n '__depkit_is_command ""' -a select -d 'Filter, sample, split and concatenate treebanks'
+complete -c depkit -n '__depkit_is_command ""' -a edit -d 'Correct treebanks by rewrite rules'
 complete -c depkit -n '__depkit_is_command ""' -a stats -d 'Count words, tags, relations and tree shapes in treebanks'
 complete -c depkit -n '__depkit_is_command ""' -a show -d 'Draw dependency trees in the terminal or as an SVG image'
 complete -c depkit -n '__depkit_is_command ""' -a report -d 'Compare parsed files with a gold file on one HTML page'
@@ -311,6 +312,17 @@ complete -c depkit -n '__depkit_is_command "select"' -s q -l quiet -d 'Print not
 complete -c depkit -n '__depkit_is_command "select"' -s v -l verbose -d 'Print on stderr how many sentences and words each output has.'
 complete -c depkit -n '__depkit_is_command "select"' -s h -l help -d 'Show this message and exit.'
 complete -c depkit -n '__depkit_is_command "select"' -l debug -d 'If there is an error, show its traceback.'
+complete -c depkit -n '__depkit_is_command "edit"' -f
+complete -c depkit -n '__depkit_is_command "edit"' -F
+complete -c depkit -n '__depkit_is_command "edit"' -s n -l dry-run -d 'Print the table of the changes and write no treebank.'
+complete -c depkit -n '__depkit_is_command "edit"' -l changes -r -F -d 'Write a table of the changed cells to this file: the file, the line, the sent_id, the word, the column, the old and the new value.'
+complete -c depkit -n '__depkit_is_command "edit"' -s o -l output -r -F -d 'Write the output to this file; - is stdout.'
+complete -c depkit -n '__depkit_is_command "edit"' -l from -r -f -a 'conllu conllup conllx conll09 ptb parquet' -d 'Read the files in this format; conllup is CoNLL-U with further columns, and ptb the bracketed format of the Penn Treebank.'
+complete -c depkit -n '__depkit_is_command "edit"' -l encoding -r -f -d 'Read the input files in this text encoding, e.g. latin-1. Treebanks are written in the encoding in which they are read; parses of raw text, and JSON, are written in UTF-8.'
+complete -c depkit -n '__depkit_is_command "edit"' -s q -l quiet -d 'Print nothing on stderr except errors.'
+complete -c depkit -n '__depkit_is_command "edit"' -s v -l verbose -d 'Print on stderr how often each rule was applied.'
+complete -c depkit -n '__depkit_is_command "edit"' -s h -l help -d 'Show this message and exit.'
+complete -c depkit -n '__depkit_is_command "edit"' -l debug -d 'If there is an error, show its traceback.'
 complete -c depkit -n '__depkit_is_command "stats"' -F
 complete -c depkit -n '__depkit_is_command "stats"' -l json -d 'Print JSON: one object, or a list of objects for several files.'
 complete -c depkit -n '__depkit_is_command "stats"' -l from -r -f -a 'conllu conllup conllx conll09 ptb parquet' -d 'Read the files in this format; conllup is CoNLL-U with further columns, and ptb the bracketed format of the Penn Treebank.'

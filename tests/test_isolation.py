@@ -68,6 +68,7 @@ COMMANDS = {
     "check": "check IN/many.conllx",
     "suspects": "suspects IN/tiny.conllu --parses IN/tiny.conllu -o OUT/suspects.html",
     "diff": "diff IN/tiny.conllu IN/tiny.conllu",
+    "edit": "edit IN/rule.grs IN/tiny.conllu -o OUT/edited.conllu",
     "search": "search IN/noun.req IN/tiny.conllu -o OUT/found.conllu",
     "select": "select IN/tiny.conllu --split a=0.5,b=0.5 --output-dir OUT/parts",
     "stats": "stats IN/tiny.conllu",
@@ -127,6 +128,7 @@ def inputs(tmp_path_factory) -> Path:
     text = "Dogs bark at the small cat near the river."
     (folder / "text.txt").write_text(f"{text}\n\n" * 4)
     (folder / "noun.req").write_text("pattern { X [upos=NOUN] }")
+    (folder / "rule.grs").write_text("pattern { X [upos=NOUN] } commands { X.upos = X }")
     subprocess.run([DEPKIT, "convert", TINY, "-o", folder / "tiny.conllx"], check=True)
     # So many words that functions are compiled
     rows = (f"{i}\tdog\t_\tNOUN\tNOUN\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 21))

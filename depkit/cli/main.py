@@ -39,6 +39,7 @@ COMMANDS = {
     "suspects": "List annotations of a treebank that are probably wrong.",
     "search": "Find the sentences of treebanks that match a pattern.",
     "select": "Filter, sample, split and concatenate treebanks.",
+    "edit": "Correct treebanks by rewrite rules.",
     "stats": "Count words, tags, relations and tree shapes in treebanks.",
     "show": "Draw dependency trees in the terminal or as an SVG image.",
     "report": "Compare parsed files with a gold file on one HTML page.",

@@ -50,9 +50,9 @@ def search_command(
     """Find the sentences of treebanks that match a pattern of the query language Grew."""
     chosen = _choose_layout(layout, output, bool(fields), count or bool(by))
     search = prepare_search(pattern, enhanced)
-    with _pattern_errors("--by"):
+    with pattern_errors("--by"):
         keys = {text: parse_key(text, search) for text in by or []}
-    with _pattern_errors("--fields"):
+    with pattern_errors("--fields"):
         columns = {text: parse_field(text, search) for text in _split_fields(fields)}
     check_inputs(files, quiet)
     check_writable(output)
@@ -99,20 +99,25 @@ def prepare_search(pattern: str, enhanced: bool = False, name: str = "PATTERN") 
 
     name: the name of the argument or option that has the pattern.
     """
-    text = pattern
-    if "{" not in pattern:
-        if not pattern.strip():
-            raise typer.BadParameter("the pattern is empty", param_hint=name)
-        try:
-            with open_lines(pattern) as lines:
-                text = lines.read()
-        except FileNotFoundError:
-            message = f"{pattern!r} is neither a pattern, as it has no {{, nor a file"
-            raise typer.BadParameter(message, param_hint=name) from None
+    text = read_pattern(pattern, name)
     try:
         return Search(text, enhanced)
     except PatternError as error:
         raise typer.BadParameter(str(error), param_hint=name) from None
+
+
+def read_pattern(text: str, name: str) -> str:
+    """Return a text with a brace, or the content of the file with this name."""
+    if "{" in text:
+        return text
+    if not text.strip():
+        raise typer.BadParameter("it is empty", param_hint=name)
+    try:
+        with open_lines(text) as lines:
+            return lines.read()
+    except FileNotFoundError:
+        message = f"{text!r} has no {{, so it is the name of a file, but there is no such file"
+        raise typer.BadParameter(message, param_hint=name) from None
 
 
 def _split_fields(text: str) -> list[str]:
@@ -127,7 +132,7 @@ def _split_fields(text: str) -> list[str]:
 
 
 @contextmanager
-def _pattern_errors(name: str) -> Iterator[None]:
+def pattern_errors(name: str) -> Iterator[None]:
     """Within the block, an error of a pattern is a mistake in the usage of this parameter."""
     try:
         yield

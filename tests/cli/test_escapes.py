@@ -89,6 +89,8 @@ COMMANDS = {
     "select": ["select", "GOLD", "PRED", "--without", "PRED2", "-v"],
     "diff": ["diff", "GOLD", "PRED"],
     "diff in a table": ["diff", "GOLD", "PRED", "--format", "tsv"],
+    "edit": ["edit", "pattern { X [upos] } commands { X.upos = A }", "GOLD", "-v"],
+    "edit without output": ["edit", "pattern { X [upos] } commands { X.upos = A }", "GOLD", "-n"],
     "suspects": ["suspects", "GOLD", "--parses", "PRED", "-v"],
     "suspects in JSON": ["suspects", "GOLD", "--parses", "PRED", "--json"],
     "eval": ["eval", "GOLD", "PRED", "PRED2", "-v"],

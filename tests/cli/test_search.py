@@ -130,7 +130,7 @@ def test_a_pattern_can_be_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "query.req"
     path.write_text(SUBJECTS)
     assert run(path, FILE, "--count")[0] == "4\n"
-    assert "neither a pattern" in run("V -[nsubj]-> N", FILE, code=2)[1]
+    assert "there is no such file" in run("V -[nsubj]-> N", FILE, code=2)[1]
 
 
 @pytest.mark.parametrize(

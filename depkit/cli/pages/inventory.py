@@ -81,6 +81,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
             "NAME",
             "NAME=SHARE,...",
             "PATTERN",
+            "RULES",
             "TIME",
         ),
         "free",

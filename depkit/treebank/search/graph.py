@@ -15,7 +15,7 @@ from depkit.treebank.search.conditions import ENHANCED
 
 ANCHOR = "__0__"  # the form of the anchor
 _COLUMNS = ("form", "lemma", "upos", "xpos")
-_MISC = "__MISC__"  # A feature with this prefix is looked for in MISC only.
+MISC = "__MISC__"  # A feature with this prefix is looked for in MISC only.
 
 Edge = tuple[int, int, str]  # source, target, label
 
@@ -146,11 +146,8 @@ class _Columns(dict[str, list[str | None]]):
         if name in ("textform", "wordform"):
             return self._surface(name)
         values = [None] * self.graph.size
-        key = name.removeprefix(_MISC)
-        if "__" in key.strip("_"):
-            base, _, layer = key.partition("__")
-            key = f"{base}[{layer}]"
-        if not name.startswith(_MISC):
+        key = feature_key(name)
+        if not name.startswith(MISC):
             feats = self._spread(sentence.feats, "feats")
             values = [parse_features(text).get(key) if text else None for text in feats]
             if key.partition("[")[0] in FEATURES:
@@ -176,7 +173,7 @@ class _Columns(dict[str, list[str | None]]):
 
     def _surface(self, name: str) -> list[str | None]:
         """Return `textform` or `wordform`: what MISC has, else the token, or else the form."""
-        given = self[_MISC + name]
+        given = self[MISC + name]
         values = list(self["form"])
         positions = self.graph.positions
         if name == "textform":
@@ -196,6 +193,12 @@ def _define(values: list[str | None], forms: list[str | None]) -> list[str | Non
         None if value == "_" and not (forms and forms[position] == "_") else value
         for position, value in enumerate(values)
     ]
+
+
+def feature_key(name: str) -> str:
+    """Return the name of a feature as in the file: `Number[psor]` for `Number__psor`."""
+    base, underscores, layer = name.removeprefix(MISC).partition("__")
+    return f"{base}[{layer}]" if base and underscores else base + underscores + layer
 
 
 @lru_cache(maxsize=1 << 14)

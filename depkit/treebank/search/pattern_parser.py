@@ -44,7 +44,6 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">": lambda a, b: a > b,
 }
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
-# What the blocks of Grew's rules are called, which are not blocks of a pattern.
 _BLOCKS = "a pattern consists of the blocks pattern, with, without and global, each with { }"
 
 # A function that returns a feature of the node or the edge with which it is called
@@ -53,12 +52,12 @@ Getter = Callable[[Graph, Any], str | None]
 
 def parse_pattern(text: str) -> Pattern:
     """Parse a pattern. Raises PatternError, which says where the pattern is not valid."""
-    return PatternParser(text).parse()
+    return PatternParser(Scanner(text)).parse()
 
 
 def parse_clauses(text: str, pattern: Pattern) -> Block:
     """Parse the clauses `{ ... }` of a further block of a pattern. Raises PatternError."""
-    parser = PatternParser(text)
+    parser = PatternParser(Scanner(text))
     parser.pattern = Pattern(pattern.kernel)
     block = Block()
     parser.parse_block(block)
@@ -72,8 +71,8 @@ def parse_clauses(text: str, pattern: Pattern) -> Block:
 class PatternParser:
     """A recursive-descent parser of patterns."""
 
-    def __init__(self, text: str) -> None:
-        self.scanner = Scanner(text)
+    def __init__(self, scanner: Scanner) -> None:
+        self.scanner = scanner
         self.pattern = Pattern(notes=self.scanner.notes)
         # Names can be declared after their use, so constraints are made when all blocks are read.
         self.unresolved: list[Callable[[], None]] = []
@@ -85,22 +84,28 @@ class PatternParser:
         while scanner.position < len(scanner.text):
             start = scanner.position
             name = scanner.read_name("pattern, with, without or global")
-            if name == "pattern":
-                self.parse_block(self.pattern.kernel)
-            elif name in ("with", "without"):
-                self.pattern.filters.append((name == "with", Block()))
-                self.parse_block(self.pattern.filters[-1][1])
-            elif name == "global":
-                self._parse_items(self._parse_global)
-            else:
+            if not self.parse_named_block(name):
                 scanner.fail(f"the block {name!r} is unknown; {_BLOCKS}", start)
             scanner.skip_blanks()
         self.resolve()
         return self.pattern
 
+    def parse_named_block(self, name: str) -> bool:
+        """Parse the content of a block; return False if there is no block with this name."""
+        if name == "pattern":
+            self.parse_block(self.pattern.kernel)
+        elif name in ("with", "without"):
+            self.pattern.filters.append((name == "with", Block()))
+            self.parse_block(self.pattern.filters[-1][1])
+        elif name == "global":
+            self.parse_items(self._parse_global)
+        else:
+            return False
+        return True
+
     def parse_block(self, block: Block) -> None:
         """Parse the clauses of a block in braces."""
-        self._parse_items(lambda: self._parse_clause(block))
+        self.parse_items(lambda: self._parse_clause(block))
 
     def resolve(self) -> None:
         """Make the constraints, now that all names are known."""
@@ -111,7 +116,7 @@ class PatternParser:
                 if edge.name in block.nodes or edge.name in self.pattern.kernel.nodes:
                     self.scanner.fail(f"{edge.name!r} is the name of a node and of an edge", 0)
 
-    def _parse_items(self, parse_item: Callable[[], None]) -> None:
+    def parse_items(self, parse_item: Callable[[], None]) -> None:
         """Parse { item; item; ... }."""
         scanner = self.scanner
         if not scanner.accept("{"):
@@ -321,7 +326,7 @@ class PatternParser:
         """Add a constraint on two nodes or edges, when all names are known."""
 
         def make() -> None:
-            kinds = tuple(self._kind(block, name, start) for name in names)
+            kinds = tuple(self.kind(block, name, start) for name in names)
             holds = _RELATIONS.get((operator, kinds))
             if not holds:
                 kind = " and ".join("an edge" if kind == "edge" else "a node" for kind in kinds)
@@ -345,7 +350,7 @@ class PatternParser:
 
         def make() -> None:
             for name in (first, second):
-                if self._kind(block, name, start) != "node":
+                if self.kind(block, name, start) != "node":
                     scanner.fail(f"{function} is computed of two nodes; {name} is an edge", start)
             holds = lambda graph, x, y: compare(measure(y - x), number)  # noqa: E731
             block.constraints.append(Constraint((first, second), holds))
@@ -360,7 +365,7 @@ class PatternParser:
         left: the operator and the number if they come before the reference.
         """
         scanner = self.scanner
-        feature = self._read_reference_feature(name)
+        feature = self.read_reference_feature(name)
         if left:
             operator, right = left
             other = None
@@ -385,7 +390,8 @@ class PatternParser:
 
         self.unresolved.append(make)
 
-    def _read_reference_feature(self, name: str) -> str:
+    def read_reference_feature(self, name: str) -> str:
+        """Read the feature after the name of a node or edge: .upos."""
         if not self.scanner.text.startswith(".", self.scanner.position):
             self.scanner.fail(f".feature is expected after {name!r}")
         self.scanner.position += 1
@@ -406,7 +412,7 @@ class PatternParser:
             return (Condition([value], negative=negative) if is_value else value), ""
         name = scanner.read_node()
         if scanner.text.startswith(".", scanner.position):
-            return name, self._read_reference_feature(name)
+            return name, self.read_reference_feature(name)
         if operator not in ("=", "<>"):
             scanner.fail(
                 f"a number or a feature such as {name}.Number is expected after {operator}"
@@ -417,18 +423,18 @@ class PatternParser:
 
     def _add_condition(self, block: Block, name: str, feature: str, condition: Condition) -> None:
         """Add the comparison of a feature with a constant."""
-        if self._kind(block, name, 0) == "node":
+        if self.kind(block, name, 0) == "node":
             block.nodes.setdefault(name, []).append([[(feature, condition)]])
         else:
             holds = lambda graph, edge: condition[feature_of_edge(edge, feature)]  # noqa: E731
             block.constraints.append(Constraint((name,), holds))
 
     def _make_getter(self, block: Block, name: str, feature: str, start: int) -> Getter:
-        if self._kind(block, name, start) == "node":
+        if self.kind(block, name, start) == "node":
             return lambda graph, node: graph.columns[feature][node]
         return lambda graph, edge: feature_of_edge(edge, feature)
 
-    def _kind(self, block: Block, name: str, start: int) -> str:
+    def kind(self, block: Block, name: str, start: int) -> str:
         """Return "node" or "edge". Raises PatternError for a name that is not declared."""
         for declared in (self.pattern.kernel, block):
             if name in declared.nodes:

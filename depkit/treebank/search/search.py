@@ -11,6 +11,7 @@ from depkit.files.errors import ArgumentError
 from depkit.files.storage import PathLike
 from depkit.treebank.search.graph import Edge, Graph
 from depkit.treebank.search.matcher import Found, Matcher
+from depkit.treebank.search.pattern import Pattern
 from depkit.treebank.search.pattern_parser import parse_pattern
 from depkit.treebank.search.required import required_texts
 
@@ -74,7 +75,7 @@ class Search:
     """A pattern that has been parsed and prepared.
 
     Args:
-        pattern: The pattern, in the language of Grew; see `pattern_parser`.
+        pattern: The pattern, or its text in the language of Grew; see `pattern_parser`.
         enhanced: Whether enhanced dependencies and empty nodes are searched as well.
 
     Raises:
@@ -82,9 +83,9 @@ class Search:
         ArgumentError: The pattern has enhanced relations, but `enhanced` is False.
     """
 
-    def __init__(self, pattern: str, enhanced: bool = False) -> None:
+    def __init__(self, pattern: str | Pattern, enhanced: bool = False) -> None:
         self.enhanced = enhanced
-        self.pattern = parse_pattern(pattern)
+        self.pattern = parse_pattern(pattern) if isinstance(pattern, str) else pattern
         self.matcher = Matcher(self.pattern)
         if not enhanced and any(label.names_enhanced for label in self.pattern.labels):
             raise ArgumentError(
