@@ -102,7 +102,7 @@ _depkit_value() {
         "analyze")
             case $2 in
                 --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats length position frequency oov" ;;
-                --bins | --worst | --top | --seed | --encoding) echo "free" ;;
+                --bins | --worst | --top | --seed | --where | --encoding) echo "free" ;;
                 --preset) echo "words li2019 mcdonald-nivre conllx" ;;
                 --metric) echo "words UAS LAS LA UPOS XPOS FEATS Lemmas bin" ;;
                 --confusion) echo "words deprel upos xpos head" ;;
@@ -143,7 +143,7 @@ _depkit_value() {
             case $2 in
                 --parses | -o | --output | 0) echo "file" ;;
                 --model) echo "model" ;;
-                --limit | --threads | --encoding) echo "free" ;;
+                --where | --limit | --threads | --encoding) echo "free" ;;
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
@@ -181,7 +181,7 @@ _depkit_value() {
         "show")
             case $2 in
                 --style) echo "words arcs tree" ;;
-                --sentence | --width | --encoding) echo "free" ;;
+                --sentence | --where | --width | --encoding) echo "free" ;;
                 --diff | --svg | 0) echo "file" ;;
                 --color) echo "words auto always never" ;;
             esac
@@ -189,7 +189,7 @@ _depkit_value() {
         "report")
             case $2 in
                 -o | --output | 0 | [1-9]*) echo "file" ;;
-                --limit-sentences | --encoding) echo "free" ;;
+                --limit-sentences | --where | --encoding) echo "free" ;;
                 --evalb) echo "words collins nk new spmrl" ;;
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --subtypes) echo "words keep drop" ;;
@@ -214,17 +214,17 @@ _depkit_options() {
         "tag") echo "--model --mean --input --tags --format --output --output-dir --elmo --treebank --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
-        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
+        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --where --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
         "diff") echo "--format --columns --output --from --encoding --quiet --help --debug" ;;
-        "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "suspects") echo "--parses --model --where --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
         "search") echo "--count --by --fields --format --enhanced --output --from --encoding --quiet --verbose --help --debug" ;;
         "select") echo "--where --without --unique --min-words --max-words --sample --split --by --stratify --shuffle --seed --output --output-dir --from --encoding --quiet --verbose --help --debug" ;;
         "edit") echo "--dry-run --changes --output --from --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
-        "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
-        "report") echo "--output --limit-sentences --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
+        "show") echo "--style --sentence --where --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
+        "report") echo "--output --limit-sentences --where --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--recipes --json --quiet --verbose --help --debug" ;;
     esac
 }

@@ -90,6 +90,16 @@ EncodingOfTreebanks = Annotated[
         " encoding in which they are read; parses of raw text, and JSON, are written in UTF-8."
     ),
 ]
+Where = Annotated[
+    str,
+    typer.Option(
+        "--where",
+        metavar="PATTERN",
+        help="Use only the sentences that match this pattern, or the pattern in this file; see"
+        " depkit search.",
+        rich_help_panel=DATA,
+    ),
+]
 Device = Annotated[
     str,
     typer.Option(

@@ -9,8 +9,7 @@ import typer
 
 from depkit.cli.help import DATA, OUTPUT, option
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
-from depkit.cli.output import print_message
-from depkit.cli.show import needs_colour
+from depkit.cli.output import needs_colour, print_message
 from depkit.cli.tables import Table, render_table
 from depkit.corpus.formats import format_from_filename
 from depkit.corpus.io import write
@@ -18,6 +17,7 @@ from depkit.files.atomic import check_writable
 from depkit.files.progress import reading_bar
 from depkit.files.streams import open_lines, open_output
 from depkit.score.table import csv_table
+from depkit.score.words import Where
 from depkit.treebank.output import escape_unprintable, to_json
 from depkit.treebank.search.graph import Graph
 from depkit.treebank.search.keys import UNDEFINED, Key, parse_field, parse_key
@@ -104,6 +104,14 @@ def prepare_search(pattern: str, enhanced: bool = False, name: str = "PATTERN") 
         return Search(text, enhanced)
     except PatternError as error:
         raise typer.BadParameter(str(error), param_hint=name) from None
+
+
+def make_where(pattern: str) -> Where | None:
+    """Return which sentences --where selects; None if the pattern is ""."""
+    if not pattern:
+        return None
+    search = prepare_search(pattern, name="--where")
+    return Where(" ".join(pattern.split()), search.accepts)
 
 
 def read_pattern(text: str, name: str) -> str:

@@ -83,7 +83,7 @@ def select_command(
             sentence = item.sentence
             return (
                 min_words <= len(sentence) <= (max_words or len(sentence))
-                and all(any(True for _ in search.find([sentence])) for search in searches)
+                and all(search.accepts(sentence) for search in searches)
                 and leakage.keep(sentence)
             )
 

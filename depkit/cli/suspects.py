@@ -9,6 +9,7 @@ import typer
 from depkit.cli import options
 from depkit.cli.help import MODEL, OUTPUT
 from depkit.cli.output import print_message
+from depkit.cli.search import make_where
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.report.contents import LIMIT
@@ -51,6 +52,7 @@ def suspects_command(
             rich_help_panel=MODEL,
         ),
     ] = "",
+    where: options.Where = "",
     limit: Annotated[
         int | None,
         typer.Option(
@@ -89,6 +91,7 @@ def suspects_command(
     if as_page and as_json:
         message = "it cannot be used with an HTML page; leave it out, or name another file"
         raise typer.BadParameter(message, param_hint="--json")
+    selection = make_where(where)
     files = [treebank, *(parses or [])]
     options.check_inputs(files, quiet)
     check_writable(output)
@@ -113,6 +116,9 @@ def suspects_command(
             raise FormatError(treebank, 0, "", "there are no sentences")
         suspects += find_variation(sentences)
     ranked = rank_suspects(suspects)
+    if selection:
+        accepted = list(map(selection.accepts, sentences))
+        ranked = [suspect for suspect in ranked if accepted[suspect.sentence]]
     if as_page:
         text = render_page(make_contents(treebank, sentences, ranked, limit or LIMIT))
     else:

@@ -178,3 +178,48 @@ def test_python_yields_matches(tmp_path: Path) -> None:
     # A match is found again after the sentence has been edited.
     sentences[0][2].upos = "X"
     assert list(search("pattern { N [upos=NOUN] }", sentences[0])) == []
+
+
+def test_where_selects_the_sentences_of_other_commands(tmp_path: Path) -> None:
+    """Other commands do with --where what they do with a file of the matching sentences."""
+    pattern = "pattern { X [upos=VERB]; X -[obj]-> Y }"
+    gold, parsed = tmp_path / "gold.conllu", tmp_path / "parsed.conllu"
+    text = FILE.read_text().partition("# sent_id = b-2")[0] * 3
+    gold.write_text(text)
+    changes = (("\t6\tobj\t", "\t3\tobl\t"), ("nsubj\t6:", "obj\t6:"), ("nsubj:pass\t", "obj\t"))
+    parsed_text = text
+    for change in changes:
+        parsed_text = parsed_text.replace(*change)
+    parsed.write_text(parsed_text)
+    numbers = [i for i, s in enumerate(read(gold)) if list(search(pattern, s))]
+    assert 0 < len(numbers) < len(list(read(gold)))
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for path in (gold, parsed):
+        sentences = list(read(path))
+        (kept / path.name).write_text("".join(str(sentences[i]) for i in numbers))
+    where = ("--where", pattern)
+    out = Command("analyze")(gold, parsed, *where, "--format", "csv", "--by", "deprel")[0]
+    expected = Command("analyze")(
+        kept / gold.name, kept / parsed.name, "--format", "csv", "--by", "deprel"
+    )[0]
+    out = out.replace(f"where:{pattern}|", "")
+    assert out.replace(str(tmp_path), "") == expected.replace(str(kept), "")
+    assert "where:pattern" in Command("analyze")(gold, parsed, *where)[0]
+    headings = [
+        line for line in Command("show")(gold, *where)[0].splitlines() if "# sentence" in line
+    ]
+    assert [int(line.split()[2]) for line in headings] == [i + 1 for i in numbers]
+    page = tmp_path / "page.html"
+    Command("report")(gold, parsed, *where, "-o", page)
+    assert "where" in page.read_text()
+    listed = [
+        json.loads(Command("suspects")(gold, "--parses", parsed, "--json", *options)[0])
+        for options in ((), where, ("--where", "pattern { X [lemma=house] }"))
+    ]
+    found = [{row["sent_id"] for row in record["suspects"]} for record in listed]
+    assert found == [{"a-1"}, {"a-1"}, set()]
+    for command, arguments in (("show", [gold]), ("analyze", [gold, parsed])):
+        assert "column" in Command(command)(*arguments, "--where", "pattern { X", code=2)[1]
+    error = Command("analyze").failure(gold, parsed, "--where", "pattern { X [upos=ZZZ] }")
+    assert "no sentence matches pattern { X [upos=ZZZ] }" in str(error)

@@ -103,6 +103,10 @@ class Search:
         texts = required_texts(self.pattern)
         return self.find(read_containing(path, texts, format, encoding))
 
+    def accepts(self, sentence: Sentence) -> bool:
+        """Return whether a sentence matches."""
+        return bool(self.matcher.find(Graph(sentence, self.enhanced)))
+
     def find(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Graph, list[Found]]]:
         """Yield the sentences that match, as graphs, with their matches.
 
