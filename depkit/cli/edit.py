@@ -18,16 +18,18 @@ from depkit.cli.options import (
     verbose_flag,
 )
 from depkit.cli.output import print_message
-from depkit.cli.search import pattern_errors, read_pattern
+from depkit.cli.search import read_pattern
 from depkit.corpus.io import read, write
 from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import check_writable
 from depkit.files.progress import reading_bar
 from depkit.files.streams import open_output
 from depkit.score.table import csv_table
+from depkit.treebank.edit.corrections import Corrections, are_corrections
 from depkit.treebank.edit.edit import Edit
 from depkit.treebank.edit.editable import Change
 from depkit.treebank.edit.rules import parse_rules
+from depkit.treebank.search.pattern import PatternError
 
 _FIELDS = ("file", "line", "sent_id", "word", "form", "column", "old", "new")
 
@@ -47,8 +49,7 @@ def edit_command(
     ] = False,
 ) -> None:
     """Correct treebanks by rewrite rules of the language Grew; nothing else is touched."""
-    with pattern_errors("RULES"):
-        editing = Edit(parse_rules(read_pattern(rules, "RULES")))
+    editing = _prepare(rules)
     if dry_run and (output != "-" or changes not in ("", "-")):
         message = "it prints the changes and writes no file"
         raise typer.BadParameter(message, param_hint="--dry-run")
@@ -72,6 +73,8 @@ def edit_command(
                 if columns & {"head", "deprel"} and "deps" in sentence.format.columns:
                     stale += any(value != "_" for value in sentence.column("deps"))
                 yield edited
+        if isinstance(editing, Corrections):
+            editing.finish()
 
     table_name = "-" if dry_run else changes
     with (
@@ -88,11 +91,23 @@ def edit_command(
     if stale:
         note(f"{_count(stale, 'tree')} changed, but not the column DEPS of the same words")
     if not editing.sentences:
-        note("no rule has changed anything")
+        note("nothing has changed")
     if verbose and not quiet:
-        for rule, count in zip(editing.rules, editing.applications, strict=True):
+        counts = () if isinstance(editing, Corrections) else editing.counts()
+        for rule, count in counts:
             print_message(f"{rule.name}: {_count(count, 'application')}")
         print_message(f"{_count(editing.sentences, 'sentence')} changed")
+
+
+def _prepare(rules: str) -> Edit | Corrections:
+    """Parse rules, or the corrections in a file; wrong rules are a mistake in the usage."""
+    text = read_pattern(rules, "RULES")
+    if text != rules and are_corrections(text):
+        return Corrections(text, rules)
+    try:
+        return Edit(parse_rules(text))
+    except PatternError as error:
+        raise typer.BadParameter(str(error), param_hint="RULES") from None
 
 
 def _count(number: int, noun: str) -> str:

@@ -50,9 +50,9 @@ def search_command(
     """Find the sentences of treebanks that match a pattern of the query language Grew."""
     chosen = _choose_layout(layout, output, bool(fields), count or bool(by))
     search = prepare_search(pattern, enhanced)
-    with pattern_errors("--by"):
+    with _pattern_errors("--by"):
         keys = {text: parse_key(text, search) for text in by or []}
-    with pattern_errors("--fields"):
+    with _pattern_errors("--fields"):
         columns = {text: parse_field(text, search) for text in _split_fields(fields)}
     check_inputs(files, quiet)
     check_writable(output)
@@ -140,7 +140,7 @@ def _split_fields(text: str) -> list[str]:
 
 
 @contextmanager
-def pattern_errors(name: str) -> Iterator[None]:
+def _pattern_errors(name: str) -> Iterator[None]:
     """Within the block, an error of a pattern is a mistake in the usage of this parameter."""
     try:
         yield

@@ -34,7 +34,7 @@ def test_a_dry_run_prints_the_changes() -> None:
     rule = "pattern { X [upos=ZZZ] } commands { X.upos = X }"
     out, err = run(rule, FILE, "-n")
     assert len(out.splitlines()) == 1
-    assert err == "depkit: note: no rule has changed anything\n"
+    assert err == "depkit: note: nothing has changed\n"
 
 
 def test_changed_trees_with_enhanced_dependencies_are_noted() -> None:
@@ -63,3 +63,29 @@ def test_mistakes_in_the_usage() -> None:
     assert "name a file" in run(RULE, FILE, "--changes", "-", code=2)[1]
     assert "writes no file" in run(RULE, FILE, "-n", "-o", "x.conllu", code=2)[1]
     assert "no such file" in run("rules.grs", FILE, code=2)[1]
+
+
+def test_a_walk_from_suspects_to_a_corrected_treebank(tmp_path: Path) -> None:
+    """The suspects of a treebank with an error are applied, and the result is the right one."""
+    right, wrong = tmp_path / "right.conllu", tmp_path / "wrong.conllu"
+    sentences = FILE.read_text().split("\n\n")[0]
+    rows = [sentences.replace("a-1", f"a-{i}").replace("# newdoc\n# newpar\n", "")
+            for i in range(9)]  # fmt: skip
+    right.write_text("\n\n".join(rows) + "\n\n")
+    rows[4] = rows[4].replace("3\tdet\t", "2\tadvmod\t").replace("\tNOUN\t", "\tVERB\t")
+    wrong.write_text("\n\n".join(rows) + "\n\n")
+    suspects, corrected = tmp_path / "suspects.tsv", tmp_path / "corrected.conllu"
+    Command("suspects")(wrong, "--parses", right, "-o", suspects)
+    # The annotator keeps the rows of the parser's proposals for two words.
+    header, *lines = suspects.read_text().splitlines()
+    kept = [line for line in lines if "\ta-4\t" in line]
+    suspects.write_text("\n".join([header, *kept]) + "\n")
+    err = run(suspects, wrong, "-o", corrected, "-v")[1]
+    assert corrected.read_text() == right.read_text()
+    assert "1 sentence changed" in err
+    assert run(suspects, corrected, "-o", tmp_path / "again.conllu")[1].endswith(
+        "nothing has changed\n"
+    )
+    differences = Command("diff")(wrong, right, "--format", "tsv", code=1)[0]
+    (tmp_path / "diff.tsv").write_text(differences)
+    assert run(tmp_path / "diff.tsv", wrong)[0] == right.read_text()

@@ -28,6 +28,10 @@ class Edit:
     def __post_init__(self) -> None:
         self.applications = [0] * len(self.rules)
 
+    def counts(self) -> list[tuple[Rule, int]]:
+        """Return the rules with the numbers of their applications."""
+        return list(zip(self.rules, self.applications, strict=True))
+
     def apply(self, sentence: Sentence) -> tuple[Sentence, list[Change]]:
         """Return a sentence after all rules, and the changed cells; the same object if none are.
 

@@ -95,7 +95,11 @@ class EditableGraph(Graph):
             if values[node - 1] != text:
                 changes.append(Change(node, column, values[node - 1], text))
                 values[node - 1] = text
-        return (sentence.with_columns(columns) if changes else sentence), changes
+        if not changes:
+            return sentence, []
+        result = sentence.with_columns(columns)
+        check_cycles(result)
+        return result, changes
 
     def _changed_arcs(self) -> Iterator[tuple[tuple[int, str], str]]:
         """Yield the cells of HEAD and DEPREL of words whose edge has changed."""
@@ -146,6 +150,24 @@ class EditableGraph(Graph):
                 *sentence.location(node - 1), f"{sentence.format.name} has no column {column}"
             )
         return sentence.column(column)[node - 1]
+
+
+def check_cycles(sentence: Sentence) -> None:
+    """Raise FormatError if the heads of some words form a cycle."""
+    state = [0] * (len(sentence) + 1)  # of each word: 0 for new, 1 on the current path, 2 for done
+    state[0] = 2
+    for word in range(1, len(sentence) + 1):
+        path = []
+        while word > 0 and state[word] == 0:
+            state[word] = 1
+            path.append(word)
+            word = sentence.head[word - 1]
+        if word > 0 and state[word] == 1:
+            words = ", ".join(map(str, sorted(path[path.index(word) :])))
+            message = f"after the changes, the heads of the words {words} form a cycle"
+            raise FormatError(*sentence.location(word - 1), message)
+        for done in path:
+            state[done] = 2
 
 
 def _is_in_feats(name: str) -> bool:
