@@ -73,11 +73,7 @@ def search_command(
 
     with reading_bar(progress_bars(quiet, files, output), "searching", files):
         if count or by:
-            clusters = Counter(
-                tuple(key(graph, match) or UNDEFINED for key in keys.values())
-                for graph, found in results()
-                for match in (found if by else [])
-            )
+            clusters, sentences = _count(search, files, (source, encoding), (keys, totals))
             with open_output(output, colours=chosen == "text") as stream:
                 if by:
                     stream.write(_format_clusters(list(keys), clusters, chosen) + "\n")
@@ -92,6 +88,36 @@ def search_command(
                 _write_matches(search, results(), stream, (chosen, columns, colour))
     if verbose and not quiet:
         print_message(f"{totals.total():,} matches in {sentences:,} sentences")
+
+
+def _count(
+    search: Search,
+    files: list[str],
+    reading: tuple[str | None, str],
+    counting: tuple[dict[str, Key], Counter[str]],
+) -> tuple[Counter[tuple[str, ...]], int]:
+    """Count the matches of files by keys; return the counts and the number of sentences.
+
+    reading: the format and the encoding of the files; counting: the keys, and the matches of each
+    file, which are counted, too.
+    """
+    keys, totals = counting
+    clusters: Counter[tuple[str, ...]] = Counter()
+    sentences = 0
+    last: Graph | None = None
+    for file in files:
+        totals[file] += 0
+
+        def visit(graph: Graph, found: Found, file: str = file) -> None:
+            nonlocal last, sentences
+            totals[file] += 1
+            sentences += graph is not last
+            last = graph
+            if keys:
+                clusters[tuple(key(graph, found) or UNDEFINED for key in keys.values())] += 1
+
+        search.visit(file, visit, *reading)
+    return clusters, sentences
 
 
 def prepare_search(pattern: str, enhanced: bool = False, name: str = "PATTERN") -> Search:

@@ -44,22 +44,39 @@ class Matcher:
         self.nodes = list(pattern.kernel.nodes)
         self.edges = [edge.name for edge in pattern.kernel.edges if edge.name]
         self._slots = _Slots(pattern)
-        self._found: list[Found] = []
+        self._visit: Callable[[Found], object] = bool
         self._filters = [
             (expected, make_plan(block, self._slots, {*self.nodes, *self.edges}, _stop))
             for expected, block in pattern.filters
         ]
-        self._plan = make_plan(pattern.kernel, self._slots, set(), self._add)
+        self._plan = make_plan(pattern.kernel, self._slots, set(), self._report)
 
     def find(self, graph: Graph) -> list[Found]:
         """Return the matches: for each, the positions of its nodes and its edges, in order."""
-        if not all(condition(graph) for condition in self.pattern.conditions):
-            return []
         found: list[Found] = []
-        self._found = found
-        self._plan(graph, [-1] * self._slots.num_nodes, [(-1, -1, "")] * self._slots.num_edges)
+        self._run(graph, found.append)
         # Two edges between the same nodes lead to the same match if the edge has no name.
         return sorted(set(found) if graph.is_enhanced else found) if len(found) > 1 else found
+
+    def visit(self, graph: Graph, visit: Callable[[Found], object]) -> None:
+        """Call a function with each match, in no order; they need not be in memory together."""
+        if graph.is_enhanced:  # in which matches are found repeatedly, see `find`
+            for found in self.find(graph):
+                visit(found)
+        else:
+            self._run(graph, lambda found: visit(found) and False)
+
+    def matches(self, graph: Graph) -> bool:
+        """Return whether there is a match."""
+        return self._run(graph, lambda found: True)
+
+    def _run(self, graph: Graph, visit: Callable[[Found], object]) -> bool:
+        """Call a function with each match until it returns a true value; return whether it has."""
+        if not all(condition(graph) for condition in self.pattern.conditions):
+            return False
+        self._visit = visit
+        slots = self._slots
+        return self._plan(graph, [-1] * slots.num_nodes, [(-1, -1, "")] * slots.num_edges)
 
     def extends(self, graph: Graph, match: Found, plan: Step) -> bool:
         """Return whether a match can be extended; plan: the plan of a block, with `_stop`."""
@@ -75,12 +92,13 @@ class Matcher:
         self._slots.add(block)
         return make_plan(block, self._slots, {*self.nodes, *self.edges}, _stop)
 
-    def _add(self, graph: Graph, nodes: list[int], edges: list[Edge]) -> bool:
+    def _report(self, graph: Graph, nodes: list[int], edges: list[Edge]) -> bool:
+        """Visit a match of the kernel, if the filters let it pass."""
         for expected, plan in self._filters:
             if plan(graph, nodes, edges) != expected:
                 return False
-        self._found.append((tuple(nodes[: len(self.nodes)]), tuple(edges[: len(self.edges)])))
-        return False
+        found = (tuple(nodes[: len(self.nodes)]), tuple(edges[: len(self.edges)]))
+        return bool(self._visit(found))
 
 
 def _stop(graph: Graph, nodes: list[int], edges: list[Edge]) -> bool:

@@ -1,8 +1,8 @@
 """Search for the sentences that match a pattern."""
 
 import os
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
 
 from depkit.corpus.containing import read_containing
 from depkit.corpus.sentence import Sentence, as_iterable
@@ -105,7 +105,23 @@ class Search:
 
     def accepts(self, sentence: Sentence) -> bool:
         """Return whether a sentence matches."""
-        return bool(self.matcher.find(Graph(sentence, self.enhanced)))
+        return self.matcher.matches(Graph(sentence, self.enhanced))
+
+    def visit(
+        self,
+        path: str,
+        visit: Callable[[Graph, Found], object],
+        format: str | None = None,
+        encoding: str = "utf-8",
+    ) -> None:
+        """Call a function with each match in a file, of which a sentence may have millions.
+
+        The matches of a sentence are in no order. Raises what `read` raises.
+        """
+        texts = required_texts(self.pattern)
+        for sentence in read_containing(path, texts, format, encoding):
+            graph = Graph(sentence, self.enhanced)
+            self.matcher.visit(graph, partial(visit, graph))
 
     def find(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Graph, list[Found]]]:
         """Yield the sentences that match, as graphs, with their matches.

@@ -83,3 +83,20 @@ def test_a_file_has_the_matches_of_its_sentences(shared) -> None:
             expected = [(graph.sentence.line, found) for graph, found in prepared.find(sentences)]
             results = prepared.read(str(path))
             assert [(graph.sentence.line, found) for graph, found in results] == expected
+
+
+@pytest.mark.parametrize(("pattern", "names", "meaning"), [*MEANINGS[::3], *ENHANCED])
+def test_matches_are_visited_as_they_are_found(pattern, names, meaning) -> None:
+    prepared = Search(pattern, enhanced=(pattern, names, meaning) in ENHANCED)
+    visited: list[tuple[int, object]] = []
+    prepared.visit(
+        str(SENTENCES), lambda graph, found: visited.append((graph.sentence.line, found))
+    )
+    found = [
+        (graph.sentence.line, match)
+        for graph, matches in prepared.read(str(SENTENCES))
+        for match in matches
+    ]
+    assert sorted(visited) == found
+    accepted = [sentence.line for sentence in read(SENTENCES) if prepared.accepts(sentence)]
+    assert accepted == list(dict.fromkeys(line for line, _ in found))
