@@ -106,7 +106,7 @@ _depkit_value() {
         "analyze")
             case $2 in
                 --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats length position frequency oov" ;;
-                --bins | --worst | --top | --seed | --encoding) echo "free" ;;
+                --bins | --worst | --top | --seed | --where | --encoding) echo "free" ;;
                 --preset) echo "words li2019 mcdonald-nivre conllx" ;;
                 --metric) echo "words UAS LAS LA UPOS XPOS FEATS Lemmas bin" ;;
                 --confusion) echo "words deprel upos xpos head" ;;
@@ -135,12 +135,44 @@ _depkit_value() {
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
             esac
             ;;
+        "diff")
+            case $2 in
+                --format) echo "words text tsv json" ;;
+                --columns | --encoding) echo "free" ;;
+                -o | --output | 0 | 1) echo "file" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
+            esac
+            ;;
         "suspects")
             case $2 in
                 --parses | -o | --output | 0) echo "file" ;;
                 --model) echo "model" ;;
-                --limit | --threads | --encoding) echo "free" ;;
+                --where | --limit | --threads | --encoding) echo "free" ;;
                 --device) echo "words auto cpu cuda mps" ;;
+            esac
+            ;;
+        "search")
+            case $2 in
+                --by | --fields | --encoding | 0) echo "free" ;;
+                --format) echo "words text conllu tsv json" ;;
+                -o | --output | [1-9]*) echo "file" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
+            esac
+            ;;
+        "select")
+            case $2 in
+                --where | --min-words | --max-words | --sample | --split | --stratify | --seed | --encoding) echo "free" ;;
+                --without | -o | --output | [0-9]*) echo "file" ;;
+                --by) echo "words text document random" ;;
+                --output-dir) echo "directory" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
+            esac
+            ;;
+        "edit")
+            case $2 in
+                --changes | -o | --output | [1-9]*) echo "file" ;;
+                --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
+                --encoding | 0) echo "free" ;;
             esac
             ;;
         "stats")
@@ -153,7 +185,7 @@ _depkit_value() {
         "show")
             case $2 in
                 --style) echo "words arcs tree" ;;
-                --sentence | --width | --encoding) echo "free" ;;
+                --sentence | --where | --width | --encoding) echo "free" ;;
                 --diff | --svg | 0) echo "file" ;;
                 --color) echo "words auto always never" ;;
             esac
@@ -161,7 +193,7 @@ _depkit_value() {
         "report")
             case $2 in
                 -o | --output | 0 | [1-9]*) echo "file" ;;
-                --limit-sentences | --encoding) echo "free" ;;
+                --limit-sentences | --where | --encoding) echo "free" ;;
                 --evalb) echo "words collins nk new spmrl" ;;
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
                 --subtypes) echo "words keep drop" ;;
@@ -186,13 +218,17 @@ _depkit_options() {
         "tag") echo "--model --mean --input --tags --format --output --output-dir --elmo --treebank --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
-        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
+        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --where --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
-        "suspects") echo "--parses --model --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "diff") echo "--format --columns --output --from --encoding --quiet --help --debug" ;;
+        "suspects") echo "--parses --model --where --limit --output --json --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "search") echo "--count --by --fields --format --enhanced --output --from --encoding --quiet --verbose --help --debug" ;;
+        "select") echo "--where --without --unique --min-words --max-words --sample --split --by --stratify --shuffle --seed --output --output-dir --from --encoding --quiet --verbose --help --debug" ;;
+        "edit") echo "--dry-run --changes --output --from --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
-        "show") echo "--style --sentence --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
-        "report") echo "--output --limit-sentences --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
+        "show") echo "--style --sentence --where --width --diff --all --color --svg --encoding --quiet --verbose --help --debug" ;;
+        "report") echo "--output --limit-sentences --where --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--recipes --json --quiet --verbose --help --debug" ;;
     esac
 }
@@ -232,7 +268,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag jackknife eval analyze convert check suspects stats show report info"
+        reply="words train ensemble distill parse tag jackknife eval analyze convert check diff suspects search select edit stats show report info"
     fi
     COMPREPLY=()
     case $reply in

@@ -58,6 +58,33 @@ from words:
     1     Stop  _     VERB  _     _     0     root  _     _
     2     it    _     _     _     _     1     obj   _     _
 
+Words have further attributes, and sentences can be converted for other packages:
+
+    >>> cat = sentences[0][1]
+    >>> cat.features
+    {'Number': 'Sing'}
+    >>> [word.form for word in cat.subtree], [word.form for word in cat.ancestors]
+    (['The', 'cat'], ['sat'])
+    >>> frame = sentences[0].to_dict()  # the columns, for pandas.DataFrame
+    >>> frame["upos"][:3], frame["head"][:3]
+    (['DET', 'NOUN', 'VERB'], [2, 3, 0])
+    >>> tokens = sentences[0].to_token_list()  # of the package conllu
+    >>> depkit.Sentence.from_token_list(tokens).form == sentences[0].form
+    True
+
+`search` finds a pattern of Grew's query language in a file or in sentences:
+
+    >>> for match in depkit.search("pattern { V -[nsubj]-> N; N << V }", "parsed.conllu"):
+    ...     print(match, match["V"].form, match["N"].form)
+    V:3 N:2 sat cat
+    V:3 N:1 asleep It
+
+`edit` rewrites sentences by rules of the same language:
+
+    >>> rules = "pattern { e: V -[obl]-> N } commands { e.2 = loc }"
+    >>> [sentence.deprel[5] for sentence in depkit.edit(rules, sentences[:1])]
+    ['obl:loc']
+
 `evaluate` scores trees against gold trees, and `analyze` breaks the scores down:
 
     >>> chains = [sentence.with_tree([*range(2, len(sentence) + 1), 0], sentence.deprel)
@@ -101,11 +128,15 @@ if TYPE_CHECKING:
     from depkit.training.origin import ResumeError
     from depkit.training.plan import TrainingError
     from depkit.training.run import train
+    from depkit.treebank.edit.edit import edit
+    from depkit.treebank.search.pattern import PatternError
+    from depkit.treebank.search.search import Match, search
 
 __all__ = [
-    "ConfigError", "DataError", "Evaluation", "FormatError", "ModelError", "Parser", "ResumeError",
-    "Sentence", "TrainingError", "TransformerError", "Word", "__version__", "analyze", "evaluate",
-    "load", "read", "show", "to_spacy", "train", "write",
+    "ConfigError", "DataError", "Evaluation", "FormatError", "Match", "ModelError", "Parser",
+    "PatternError", "ResumeError", "Sentence", "TrainingError", "TransformerError", "Word",
+    "__version__", "analyze", "edit", "evaluate", "load", "read", "search", "show", "to_spacy",
+    "train", "write",
 ]  # fmt: skip
 
 _MODULES = {
@@ -113,17 +144,21 @@ _MODULES = {
     "DataError": "depkit.files.errors",
     "Evaluation": "depkit.score.evaluation",
     "FormatError": "depkit.files.errors",
+    "Match": "depkit.treebank.search.search",
     "ModelError": "depkit.parsers.model_directory",
     "Parser": "depkit.parsers.base",
+    "PatternError": "depkit.treebank.search.pattern",
     "ResumeError": "depkit.training.origin",
     "Sentence": "depkit.corpus.sentence",
     "TrainingError": "depkit.training.plan",
     "TransformerError": "depkit.parsers.inputs.transformer",
     "Word": "depkit.corpus.word",
     "analyze": "depkit.score.report",
+    "edit": "depkit.treebank.edit.edit",
     "evaluate": "depkit.score.evaluators",
     "load": "depkit.parsers.loading",
     "read": "depkit.corpus.io",
+    "search": "depkit.treebank.search.search",
     "show": "depkit.drawing.trees.terminal",
     "to_spacy": "depkit.corpus.spacy_documents",
     "train": "depkit.training.run",

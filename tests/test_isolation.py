@@ -67,6 +67,10 @@ COMMANDS = {
     "convert-parquet": "convert IN/tiny.conllu -o OUT/converted.parquet",
     "check": "check IN/many.conllx",
     "suspects": "suspects IN/tiny.conllu --parses IN/tiny.conllu -o OUT/suspects.html",
+    "diff": "diff IN/tiny.conllu IN/tiny.conllu",
+    "edit": "edit IN/rule.grs IN/tiny.conllu -o OUT/edited.conllu",
+    "search": "search IN/noun.req IN/tiny.conllu -o OUT/found.conllu",
+    "select": "select IN/tiny.conllu --split a=0.5,b=0.5 --output-dir OUT/parts",
     "stats": "stats IN/tiny.conllu",
     "show": "show IN/tiny.conllu --svg OUT/trees.svg",
     "report": "report IN/tiny.conllu IN/tiny.conllu -o OUT/report.html",
@@ -123,6 +127,8 @@ def inputs(tmp_path_factory) -> Path:
     shutil.copy(TREES, folder)
     text = "Dogs bark at the small cat near the river."
     (folder / "text.txt").write_text(f"{text}\n\n" * 4)
+    (folder / "noun.req").write_text("pattern { X [upos=NOUN] }")
+    (folder / "rule.grs").write_text("pattern { X [upos=NOUN] } commands { X.upos = X }")
     subprocess.run([DEPKIT, "convert", TINY, "-o", folder / "tiny.conllx"], check=True)
     # So many words that functions are compiled
     rows = (f"{i}\tdog\t_\tNOUN\tNOUN\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 21))

@@ -18,6 +18,7 @@ from depkit.cli.evaluate import (
     print_warnings,
 )
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT, option
+from depkit.cli.search import make_where
 from depkit.drawing.plot import check_plot_path
 from depkit.drawing.plot import plot as draw_plot
 from depkit.score import constituents
@@ -102,6 +103,7 @@ def analyze_command(
     test: Annotated[Literal["ar", "bootstrap"] | None, option(ANALYSIS)] = None,
     seed: Annotated[int, options.seed_option("--confidence, --test and --plot")] = DEFAULT_SEED,
     train: Annotated[str | None, option(DATA, metavar="FILE")] = None,
+    where: options.Where = "",
     plot: Annotated[str | None, option(OUTPUT, metavar="FILE")] = None,
     measure: Annotated[
         Literal["precision", "recall", "f1"] | None,
@@ -136,10 +138,14 @@ def analyze_command(
             param_hint=f"--format {layout}",
         )
     request.check(plan, len(preds))
+    evaluator.refuse(where=where)
+    selection = make_where(where)
     if plot:
         check_plot_path(plot)
     options.check_inputs([gold, *preds, train or ""], quiet)
-    data = evaluator.read(gold, preds, columns=plan.columns, train=train, probabilities=calibration)
+    data = evaluator.read(
+        gold, preds, columns=plan.columns, train=train, probabilities=calibration, where=selection
+    )
     print_warnings(evaluator, data.evaluations, quiet, verbose)
     analyses = [evaluator.analyze(data, view) for view in plan.views]
     calibrated = []

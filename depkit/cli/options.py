@@ -103,6 +103,16 @@ EncodingOfTreebanks = Annotated[
         " encoding in which they are read; parses of raw text, and JSON, are written in UTF-8."
     ),
 ]
+Where = Annotated[
+    str,
+    typer.Option(
+        "--where",
+        metavar="PATTERN",
+        help="Use only the sentences that match this pattern, or the pattern in this file; see"
+        " depkit search.",
+        rich_help_panel=DATA,
+    ),
+]
 Device = Annotated[str, option(MACHINE, envvar="DEPKIT_DEVICE", metavar="DEVICE")]
 Engine = Annotated[
     str,
@@ -244,6 +254,7 @@ From = Annotated[
         help="Read the files in this format; conllup is CoNLL-U with further columns, and ptb the"
         " bracketed format of the Penn Treebank.",
         show_default="recognised by the file's name or content",
+        rich_help_panel=DATA,
     ),
 ]
 Format = Annotated[

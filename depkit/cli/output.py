@@ -4,12 +4,16 @@ Treebanks on stdout pass through `streams.open_output`, and the lines of long wo
 `files.progress`; both escape what controls a terminal as well.
 """
 
+import os
 import sys
 from contextlib import suppress
+from typing import Literal
 
 import typer
 
 from depkit.files.terminal import escape_controls
+
+Color = Literal["auto", "always", "never"]
 
 
 def print_message(text: str) -> None:
@@ -43,3 +47,10 @@ def for_terminal(text: str, colours: bool = False) -> str:
 def is_terminal() -> bool:
     """Return whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def needs_colour(color: Color) -> bool:
+    """Return whether the output on stdout should be coloured."""
+    if color == "auto":
+        return is_terminal() and not os.environ.get("NO_COLOR")
+    return color == "always"

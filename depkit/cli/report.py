@@ -7,6 +7,7 @@ from depkit.cli.evaluate import EvalbParameters, Gold, Preds, Subtypes
 from depkit.cli.help import OUTPUT, option
 from depkit.cli.names import name_options
 from depkit.cli.output import print_message
+from depkit.cli.search import make_where
 from depkit.drawing.report.comparison import make_contents
 from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page
@@ -21,6 +22,7 @@ def report_command(
     *,
     output: Annotated[str, option(OUTPUT, "--output", "-o", metavar="FILE")],
     limit_sentences: Annotated[int, option(OUTPUT, min=1)] = LIMIT,
+    where: options.Where = "",
     evalb: EvalbParameters = None,
     predicted: options.Predicted = False,
     punct: options.Punct = "keep",
@@ -39,7 +41,9 @@ def report_command(
         [gold, *preds], punct=punct, subtypes=subtypes, predicted=predicted, evalb=evalb,
         encoding=encoding,
     )  # fmt: skip
-    data = evaluator.read(gold, preds, columns=("form",), probabilities=None)
+    evaluator.refuse(where=where)
+    selection = make_where(where)
+    data = evaluator.read(gold, preds, columns=("form",), probabilities=None, where=selection)
     notes = list(map(name_options, evaluator.warnings(data.evaluations)))
     for note in () if quiet else notes:
         print_message(f"depkit: warning: {note}")

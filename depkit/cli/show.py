@@ -1,14 +1,13 @@
 """`depkit show`: draws trees in the terminal or as an SVG image."""
 
-import os
-import sys
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, check_inputs, verbose_flag
-from depkit.cli.output import print_message
+from depkit.cli.options import Encoding, Quiet, Where, check_inputs, verbose_flag
+from depkit.cli.output import Color, needs_colour, print_message
+from depkit.cli.search import make_where
 from depkit.drawing.trees import svg
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.terminal import (
@@ -21,14 +20,13 @@ from depkit.drawing.trees.terminal import (
 from depkit.files.errors import FormatError
 from depkit.files.streams import open_output
 
-Color = Literal["auto", "always", "never"]
-
 
 def show_command(
     file: Annotated[str, typer.Argument(metavar="FILE")] = "-",
     *,
     style: Annotated[Style | None, typer.Option(show_default="arcs")] = None,
     sentence: Annotated[list[str] | None, typer.Option(metavar="ID")] = None,
+    where: Where = "",
     width: Annotated[
         int | None, typer.Option(min=MIN_WIDTH, show_default="the terminal's width, or 100")
     ] = None,
@@ -49,6 +47,7 @@ def show_command(
         raise typer.BadParameter("an SVG image always has arcs", param_hint="--style")
     if svg_file and width is not None:
         raise typer.BadParameter("an SVG image is never wrapped", param_hint="--width")
+    selection = make_where(where)
     check_inputs([file, diff or ""], quiet)
     num_read = num_drawn = 0
 
@@ -56,6 +55,8 @@ def show_command(
         nonlocal num_read, num_drawn
         for drawn in _select(read_drawn_sentences(file, diff, encoding), sentence or [], file):
             num_read += 1
+            if selection and not selection.accepts(drawn.sentence):
+                continue
             if diff is None or draw_all or sentence or drawn.has_errors:
                 num_drawn += 1
                 yield drawn
@@ -74,8 +75,9 @@ def show_command(
             ):
                 stream.write(lines)
                 stream.flush()  # reading the next sentence may take long
-    if diff and num_read and not num_drawn and not quiet:
-        print_message(f"depkit: note: the trees of {file} and {diff} are the same")
+    if (diff or where) and num_read and not num_drawn and not quiet:
+        same = f"the trees of {file} and {diff} are the same"
+        print_message(f"depkit: note: {'no sentence was selected' if where else same}")
     if verbose and not quiet:
         print_message(f"{num_drawn:,} of {num_read:,} sentences were drawn")
 
@@ -111,10 +113,3 @@ def _select(
         f" {file}",
         param_hint="--sentence",
     )
-
-
-def needs_colour(color: Color) -> bool:
-    """Return whether the output on stdout should be coloured."""
-    if color == "auto":
-        return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return color == "always"

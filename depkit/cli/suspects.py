@@ -9,6 +9,7 @@ import typer
 from depkit.cli import options
 from depkit.cli.help import MODEL, OUTPUT, option
 from depkit.cli.output import print_message
+from depkit.cli.search import make_where
 from depkit.corpus.pairing import Source, make_source, pair_sentences
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.report.contents import LIMIT
@@ -36,6 +37,7 @@ def suspects_command(
     treebank: Annotated[str, typer.Argument(metavar="TREEBANK")],
     parses: Annotated[list[str] | None, option(MODEL, metavar="FILE")] = None,
     model: Annotated[str, option(MODEL, metavar="MODEL")] = "",
+    where: options.Where = "",
     limit: Annotated[
         int | None, option(OUTPUT, min=1, show_default=f"all; {LIMIT:,} in a page")
     ] = None,
@@ -54,6 +56,7 @@ def suspects_command(
     if as_page and as_json:
         message = "it cannot be used with an HTML page; leave it out, or name another file"
         raise typer.BadParameter(message, param_hint="--json")
+    selection = make_where(where)
     files = [treebank, *(parses or [])]
     options.check_inputs(files, quiet)
     check_writable(output)
@@ -78,6 +81,9 @@ def suspects_command(
             raise FormatError(treebank, 0, "", "there are no sentences")
         suspects += find_variation(sentences)
     ranked = rank_suspects(suspects)
+    if selection:
+        accepted = list(map(selection.accepts, sentences))
+        ranked = [suspect for suspect in ranked if accepted[suspect.sentence]]
     if as_page:
         text = render_page(make_contents(treebank, sentences, ranked, limit or LIMIT))
     else:

@@ -64,7 +64,7 @@ def read_lines(
             has_text = True
         elif has_text:  # Blank lines belong to the sentence before them.
             if is_first or not format:
-                format, is_first = _choose_format(block, format, file), False
+                format, is_first = choose_format(block, format, file), False
             yield parse_block(block, format, file, start, strict=strict, character=character)
             has_mark = start == 1 and block[0] == BOM
             start += len(block) - has_mark
@@ -72,11 +72,11 @@ def read_lines(
             block, has_text = [], False
     if has_text:
         if is_first or not format:
-            format = _choose_format(block, format, file)
+            format = choose_format(block, format, file)
         yield parse_block(block, format, file, start, strict=strict, character=character)
 
 
-def _choose_format(block: Sequence[str], format: Format | None, file: str) -> Format | None:
+def choose_format(block: Sequence[str], format: Format | None, file: str) -> Format | None:
     """Return the format of a file by its first sentence, None if it is unknown.
 
     format: the format that is given or known by the file's name. It is changed only between CoNLL-U

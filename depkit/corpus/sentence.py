@@ -383,6 +383,18 @@ class Sentence:
                 raise ValueError(f"the id of word {number} is {id}; only words can be rows")
         return Sentence.from_words(columns.pop("form", []), comments, format, **columns)
 
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns by name, for data frames: `pandas.DataFrame(sentence.to_dict())`.
+
+        `id` and `head` are integers, with 0 for the root and -1 for no head; the other columns of
+        the format are strings, `_` where there is no value. Multiword tokens and empty nodes are
+        left out. `from_words` takes these columns, without `id`.
+        """
+        columns: dict[str, list[Any]] = {
+            name: list(self.column(name)) for name in self.format.columns
+        }
+        return columns | {"id": list(range(1, len(self) + 1)), "head": list(self.head)}
+
     def to_token_list(self) -> "TokenList":
         """Convert the sentence for the `conllu` package; see `token_list.to_token_list`."""
         from depkit.corpus.token_list import to_token_list

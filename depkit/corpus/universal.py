@@ -19,6 +19,24 @@ CONTENT = frozenset(
 )
 RELATIONS = FUNCTIONAL | CONTENT | {"punct"}
 
+# The features, without layers, that UD treebanks have in FEATS and not in MISC
+FEATURES = frozenset(
+    """
+    Abbr Accomp AdjType AdpType AdvType Advlz Agglutination Also Analyt Animacy Aspect BasStyle
+    Case Caus Cfm Clas Class Clitic Clusivity Compound Comt Conces ConjType Connegative Contrast
+    Contv Corf Decl Definite Definitizer Degree Deixis DeixisRef Delib Deo Derivation Determ
+    Detrans Dev Dialect Dist Dyn Echo Ego Emph Emphatic Evident Excl ExtPos Fact False Foc Focus
+    FocusType Foreign Form Gender Gnq HebBinyan HebExistential Hon Htp Hum Hyph Imprs Incorp
+    InfForm InflClass Int Intens Intense Intension LangId Language Link Modality Mood Morph
+    Movement Mutation NCount NameType NegationType Neutral Nmzr Nomzr NonFoc NounBase NounClass
+    NounType NumForm NumType NumValue Number Obl Orth PartForm PartType PartTypeQpm Pcl Person
+    Polarity Polite Position Poss Possessed Pred Prefix PrepCase PrepForm Priv PronClass
+    PronType Proper Prp PunctSide PunctType Purp RcpType Recip Red Redup Reflex Rel RelType Reln
+    Report Shared Speech Strength Style SubGender Subcat Subord Subordinative Tense Top Trans Tv
+    Typo Uninflect Valency Variant Ventive VerbClass VerbForm VerbStem VerbType Voice
+    """.split()
+)
+
 # Tags and relations of version 1, and their names in version 2.
 RENAMED = {
     "CONJ": "CCONJ",

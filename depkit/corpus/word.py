@@ -1,5 +1,6 @@
 """The words of a sentence as views of its columns."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self, overload
 
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS
@@ -105,6 +106,46 @@ class Word:
     def children(self) -> "list[Word]":
         """The dependents of the word, in the order of the sentence."""
         return [word for word in self.sentence if word.head_id == self.id]
+
+    @property
+    def ancestors(self) -> "list[Word]":
+        """The head, its head and so on; if there is a cycle, each of its words once."""
+        chain: dict[int, None] = {}
+        number = self.head_id
+        while number > 0 and number not in chain:
+            chain[number] = None
+            number = self.sentence.head[number - 1]
+        return [self.sentence[number - 1] for number in chain]
+
+    @property
+    def subtree(self) -> "list[Word]":
+        """The word and all words below it, in the order of the sentence."""
+        dependents: dict[int, list[int]] = {}
+        for number, head in enumerate(self.sentence.head, start=1):
+            dependents.setdefault(head, []).append(number)
+        found, stack = {self.id}, [self.id]
+        while stack:
+            new = [number for number in dependents.get(stack.pop(), ()) if number not in found]
+            found.update(new)
+            stack += new
+        return [self.sentence[number - 1] for number in sorted(found)]
+
+    @property
+    def features(self) -> dict[str, str]:
+        """FEATS as a new dict, `{"Case": "Nom", "Number": "Sing"}`.
+
+        Assigning a dict changes FEATS; the features are sorted by their names, as UD requires.
+        """
+        pairs = (feature.partition("=") for feature in self.feats.split("|"))
+        return {name: value for name, equals, value in pairs if equals}
+
+    @features.setter
+    def features(self, features: Mapping[str, str]) -> None:
+        for name, value in features.items():
+            if not name or not value or {"|", "="} & set(name) or "|" in value:
+                raise ValueError(f"{name!r}: {value!r} cannot be a feature of FEATS")
+        names = sorted(features, key=lambda name: (name.lower(), name))
+        self.feats = "|".join(f"{name}={features[name]}" for name in names) or "_"
 
     def __str__(self) -> str:
         return self.form

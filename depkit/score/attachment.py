@@ -22,7 +22,7 @@ from depkit.score import structure
 from depkit.score.evaluation import Evaluation, Metric, format_signature
 from depkit.score.punctuation import Policy, parse_policy
 from depkit.score.systems import PREDICTED, make_system
-from depkit.score.words import Comparison, Words, read_comparison
+from depkit.score.words import Comparison, Where, Words, read_comparison
 
 METRICS = {
     "UAS": Metric("heads", "scored", "scored"),
@@ -165,6 +165,7 @@ def read_data(
     probabilities: bool | None = False,
     predicted: bool = False,
     locations: bool = True,
+    where: Where | None = None,
 ) -> Data:
     """Read a gold file, once, and the files of systems, which must have the same words.
 
@@ -180,6 +181,7 @@ def read_data(
             the files whose first sentence has them.
         predicted: As for `evaluators.evaluate`.
         locations: Whether to store where each sentence begins.
+        where: Which sentences to compare, by default all.
 
     Raises:
         FormatError: The words differ, a gold word has no head, the column of the policy has
@@ -197,8 +199,11 @@ def read_data(
         subtypes=subtypes,
         locations=locations,
         probabilities=probabilities,
+        where=where,
     )
     choices = (("punct", punctuation.name), ("subtypes", subtypes), *PREDICTED * predicted)
+    if where:
+        choices += (("where", where.text.replace("|", "\\|")),)  # | separates the choices
     if train is not None:
         words = replace(words, train_frequencies=_count_forms(train, encoding))
         choices += (("train", os.fspath(train)),)

@@ -157,7 +157,16 @@ class BracketEvaluator(Evaluator):
     metrics: ClassVar[Mapping[str, Metric]] = evalb.METRICS
     refused: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
-            ("preset", "confusion", "top", "worst", "calibration", "agreement", "train"),
+            (
+                "preset",
+                "confusion",
+                "top",
+                "worst",
+                "calibration",
+                "agreement",
+                "train",
+                "where",
+            ),
             _WORDS_ONLY,
         ),
         "predicted": "it is for CoNLL-09, not for bracketed trees",

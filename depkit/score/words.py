@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -178,6 +179,16 @@ class Comparison:
         return np.add.reduceat(values, self.starts[:-1], axis=0, dtype=np.int64)
 
 
+class Where(NamedTuple):
+    """Which sentences are compared: those that a function of the gold sentence accepts.
+
+    text: what is accepted, for people.
+    """
+
+    text: str
+    accepts: Callable[[Sentence], bool]
+
+
 def read_comparison(
     gold: Source,
     systems: Sequence[Source],
@@ -186,12 +197,13 @@ def read_comparison(
     subtypes: str = "keep",
     locations: bool = False,
     probabilities: bool | None = False,
+    where: Where | None = None,
 ) -> Comparison:
     """Read all files in parallel and collect their words; see `pairing.pair_sentences`.
 
     columns: those to store, from `COLUMNS`; subtypes: as in `column_codes`; locations: whether to
     store the file and line of every gold sentence; probabilities: whether to store those of the
-    systems, None for the files whose first sentence has them.
+    systems, None for the files whose first sentence has them; where: which sentences to store.
 
     Raises FormatError if the words differ, a gold word has no head, there is no sentence, or
     `read_probabilities` fails; ValueError for another value of `subtypes`.
@@ -203,6 +215,8 @@ def read_comparison(
     builders += [WordsBuilder(name, system_columns, codes, probabilities) for name in names]
     stored_locations = []
     for number, (reference, predictions) in enumerate(pair_sentences(gold, systems), start=1):
+        if where and not where.accepts(reference):
+            continue
         if -1 in reference.head:
             raise headless_gold_error(reference, number)
         for builder, sentence in zip(builders, (reference, *predictions), strict=True):
@@ -210,7 +224,9 @@ def read_comparison(
         if locations:
             stored_locations.append(reference.location())
     if not builders[0].lengths:
-        raise FormatError(gold.name or "gold", 0, "", "there are no sentences to score against")
+        message = "there are no sentences to score against"
+        message = f"no sentence matches {where.text}" if where else message
+        raise FormatError(gold.name or "gold", 0, "", message)
     gold_words, *system_words = (builder.words for builder in builders)
     values = {name: code.values_by_code for name, code in codes.items()}
     return Comparison(gold_words, system_words, builders[0].starts, values, stored_locations)

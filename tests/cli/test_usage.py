@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 
 import pytest
-from rich.markup import render
+from rich.markup import escape, render
 
 from depkit.cli import help as command_help
 from depkit.cli.main import COMMANDS, read_description, run, subcommand
@@ -121,7 +121,7 @@ def test_help_of_a_subcommand_has_sections_and_is_not_truncated(name: str, capfd
     if len(command.params) >= command_help._MAX_WITHOUT_SECTIONS:  # without --help
         assert None not in panels, "name the panel of the help that lists the option"
     for text in [command.help, *(param.help for param in command.params if not param.hidden)]:
-        assert render(text).plain == text  # nothing is read as Rich's markup
+        assert render(escape(text)).plain == text  # nothing is read as Rich's markup
 
 
 def run_at_terminal(columns: int, *arguments: str, typed: str = "", **variables: str) -> str:
@@ -144,6 +144,13 @@ def run_at_terminal(columns: int, *arguments: str, typed: str = "", **variables:
     assert process.wait() == 0
     os.close(reader)
     return output.decode().replace("\r\n", "\n")
+
+
+def test_brackets_stay_in_the_help_on_a_terminal() -> None:
+    for columns in (60, 100):
+        output = run_at_terminal(columns, "search", "--help", NO_COLOR="1")
+        words = re.sub("\x1b\\[[0-9;]*m", "", output).split()
+        assert "[upos=VERB]|[upos=ADJ]." in words
 
 
 def test_help_has_panels_on_a_terminal() -> None:

@@ -1,6 +1,7 @@
 """Words as views of a sentence's columns, and conversion of sentences to CoNLL-U."""
 
 import io
+from itertools import product
 
 import pytest
 
@@ -171,3 +172,47 @@ def test_a_text_is_not_taken_for_the_name_of_a_file(tmp_path):
     strange = tmp_path / "a\nb.conllu"
     strange.write_text(text)
     assert [str(sentence) for sentence in depkit.read(strange)] == [text]
+
+
+def test_features_are_a_dict_that_can_be_assigned():
+    sentence = Sentence.from_words(["a", "b"], feats=["Number=Sing|Case=Nom,Acc", "_"])
+    assert sentence[0].features == {"Number": "Sing", "Case": "Nom,Acc"}
+    assert sentence[1].features == {}
+    sentence[1].features = {"number": "x", "Abbr": "Yes", "Number": "Plur", "Case[a]": "1"}
+    assert sentence[1].feats == "Abbr=Yes|Case[a]=1|Number=Plur|number=x"
+    assert "\tAbbr=Yes|Case[a]=1|Number=Plur|number=x\t" in str(sentence)
+    sentence[0].features = {}
+    assert sentence.feats[0] == "_"
+    for wrong in ({"": "a"}, {"a": ""}, {"a|b": "c"}, {"a": "b|c"}, {"a=b": "c"}, {"a": "b\tc"}):
+        with pytest.raises(ValueError):
+            sentence[0].features = wrong
+    assert sentence.feats[0] == "_"
+
+
+def test_subtrees_and_ancestors_are_those_of_all_paths():
+    """Compared with the powers of the matrix of arcs, for all heads of up to four words."""
+    for size in range(1, 5):
+        for head in product(range(-1, size + 1), repeat=size):
+            sentence = Sentence.from_words(["x"] * size, head=head)
+            below = {(h, d) for d, h in enumerate(head, start=1) if h > 0}
+            for _ in range(size):
+                below |= {(a, d) for a, b in below for c, d in below if b == c}
+            for word in sentence:
+                assert [x.id for x in word.subtree] == sorted(
+                    {d for a, d in below if a == word.id} | {word.id}
+                )
+                chain = [x.id for x in word.ancestors]
+                assert set(chain) == {a for a, d in below if d == word.id}
+                assert len(set(chain)) == len(chain)
+                heads = [word.head_id, *(head[number - 1] for number in chain)]
+                assert heads[: len(chain)] == chain
+
+
+def test_a_dict_of_columns_makes_the_same_sentence():
+    for sentence in parse(RICH):
+        columns = sentence.to_dict()
+        assert list(columns) == list(sentence.format.columns)
+        assert columns.pop("id") == list(range(1, len(sentence) + 1))
+        assert columns["head"] == sentence.head
+        again = Sentence.from_words(**columns)
+        assert again.to_dict() == sentence.to_dict()

@@ -64,6 +64,16 @@ COMMANDS = {
     "convert-parquet": ("convert INPUTS/parsed.conllu -o converted.parquet", ""),
     "convert-gz": ("convert INPUTS/parsed.conllu --to conllx -o converted.conllx.gz", ""),
     "check": ("check INPUTS/parsed.conllu --all --json", ""),
+    "diff": ("diff INPUTS/gold.conllu INPUTS/parsed.conllu --format tsv -o diff.tsv", ""),
+    "edit": (
+        "edit INPUTS/rule.grs INPUTS/parsed.conllu -o edited.conllu --changes changes.tsv", "",
+    ),
+    "search": ("search INPUTS/noun.req INPUTS/parsed.conllu -o found.conllu", ""),
+    "search-stdout": ("search INPUTS/noun.req INPUTS/parsed.conllu", ""),
+    "select": ("select INPUTS/parsed.conllu --shuffle -o selected.conllu", ""),
+    "select-split": (
+        "select INPUTS/parsed.conllu --split a=0.5,b=0.5 --output-dir parts", "",
+    ),
     "stats": ("stats INPUTS/parsed.conllu --json", ""),
     "eval": ("eval INPUTS/gold.conllu INPUTS/parsed.conllu --confidence --format csv", ""),
     "analyze": (
@@ -89,6 +99,8 @@ def make_inputs(folder: Path) -> None:
     tiny = TINY.read_text()
     sentences = list(read(TINY))
     (folder / "tiny.conllu").write_text(tiny)
+    (folder / "noun.req").write_text("pattern { X [upos=NOUN] }")
+    (folder / "rule.grs").write_text("pattern { X [upos=NOUN] } commands { X.upos = X }")
     (folder / "gold.conllu").write_text(tiny.replace("sent_id = ", "sent_id = a-") + tiny)
     (folder / "trees.mrg").write_text(TREES.read_text() * 4)
     (folder / "text.txt").write_text("".join(f"{sentence.text}\n\n" for sentence in sentences) * 4)

@@ -63,11 +63,30 @@ class Command:
 # other types (numbers, flags, choices), the completion follows from the type.
 OFFERS: dict[str, Kind | tuple[str, ...]] = {
     **dict.fromkeys(
-        ("FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN", "TREEBANK"), "file"
+        ("A", "B", "FILE", "GOLD", "IN", "ORIGINAL", "OUT", "PRED", "TEXT", "TRAIN", "TREEBANK"),
+        "file",
     ),
     "DIR": "directory",
     **dict.fromkeys(("MODEL", "TEACHER"), "model"),
-    **dict.fromkeys(("ADDRESS", "BINS", "ENCODING", "I/N", "ID", "NAME", "TIME"), "free"),
+    **dict.fromkeys(
+        (
+            "ADDRESS",
+            "BINS",
+            "COLUMN,...",
+            "ENCODING",
+            "FIELD,...",
+            "I/N",
+            "ID",
+            "KEY",
+            "N|SHARE",
+            "NAME",
+            "NAME=SHARE,...",
+            "PATTERN",
+            "RULES",
+            "TIME",
+        ),
+        "free",
+    ),
     "DEVICE": ("auto", "cpu", "cuda", "mps"),
     "ENGINE": get_args(EngineName),
     "GROUPING": tuple(GROUPINGS),

@@ -1,0 +1,123 @@
+"""`depkit edit`: rewrites treebanks by rules of the language Grew."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Annotated, TextIO
+
+import typer
+
+from depkit.cli.help import OUTPUT, option
+from depkit.cli.options import (
+    EncodingOfTreebanks,
+    From,
+    Output,
+    Quiet,
+    check_inputs,
+    note_printer,
+    progress_bars,
+    verbose_flag,
+)
+from depkit.cli.output import print_message
+from depkit.cli.search import read_pattern
+from depkit.corpus.io import read, write
+from depkit.corpus.sentence import Sentence
+from depkit.files.atomic import check_writable
+from depkit.files.progress import reading_bar
+from depkit.files.streams import open_output
+from depkit.score.table import csv_table
+from depkit.treebank.edit.corrections import Corrections, are_corrections
+from depkit.treebank.edit.edit import Edit
+from depkit.treebank.edit.editable import Change
+from depkit.treebank.edit.rules import parse_rules
+from depkit.treebank.search.pattern import PatternError
+
+_FIELDS = ("file", "line", "sent_id", "word", "form", "column", "old", "new")
+
+
+def edit_command(
+    rules: Annotated[str, typer.Argument(metavar="RULES", show_default=False)],
+    files: Annotated[list[str], typer.Argument(metavar="FILE")],
+    *,
+    dry_run: Annotated[bool, option(OUTPUT, "--dry-run", "-n")] = False,
+    changes: Annotated[str, option(OUTPUT, metavar="FILE")] = "",
+    output: Output = "-",
+    source: From = None,
+    encoding: EncodingOfTreebanks = "utf-8",
+    quiet: Quiet = False,
+    verbose: Annotated[
+        bool, verbose_flag("Print on stderr how often each rule was applied.")
+    ] = False,
+) -> None:
+    """Correct treebanks by rewrite rules of the language Grew; nothing else is touched."""
+    editing = _prepare(rules)
+    if dry_run and (output != "-" or changes not in ("", "-")):
+        message = "it prints the changes and writes no file"
+        raise typer.BadParameter(message, param_hint="--dry-run")
+    if changes == "-" and output == "-" and not dry_run:
+        message = "the treebank is written to stdout; name a file, or give --dry-run"
+        raise typer.BadParameter(message, param_hint="--changes")
+    check_inputs(files, quiet)
+    for target in filter(None, (output, changes)):
+        check_writable(target)
+    note = note_printer(quiet)
+    stale = 0  # sentences whose DEPS may no longer fit their heads
+
+    def results(table: TextIO | None) -> Iterator[Sentence]:
+        nonlocal stale
+        for file in files:
+            for sentence in read(file, source, encoding):
+                edited, changed = editing.apply(sentence)
+                if table:
+                    table.writelines(map(_row, [sentence] * len(changed), changed))
+                columns = {change.column for change in changed}
+                if columns & {"head", "deprel"} and "deps" in sentence.format.columns:
+                    stale += any(value != "_" for value in sentence.column("deps"))
+                yield edited
+        if isinstance(editing, Corrections):
+            editing.finish()
+
+    table_name = "-" if dry_run else changes
+    with (
+        reading_bar(progress_bars(quiet, files, output), "editing", files),
+        open_output(table_name) if table_name else nullcontext() as table,
+    ):
+        if table:
+            table.write(csv_table(_FIELDS, [], "\t") + "\n")
+        if dry_run:
+            for _ in results(table):
+                pass
+        else:
+            write(results(table), output, encoding)
+    if stale:
+        note(f"{_count(stale, 'tree')} changed, but not the column DEPS of the same words")
+    if not editing.sentences:
+        note("nothing has changed")
+    if verbose and not quiet:
+        counts = () if isinstance(editing, Corrections) else editing.counts()
+        for rule, count in counts:
+            print_message(f"{rule.name}: {_count(count, 'application')}")
+        print_message(f"{_count(editing.sentences, 'sentence')} changed")
+
+
+def _prepare(rules: str) -> Edit | Corrections:
+    """Parse rules, or the corrections in a file; wrong rules are a mistake in the usage."""
+    text = read_pattern(rules, "RULES")
+    if text != rules and are_corrections(text):
+        return Corrections(text, rules)
+    try:
+        return Edit(parse_rules(text))
+    except PatternError as error:
+        raise typer.BadParameter(str(error), param_hint="RULES") from None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _row(sentence: Sentence, change: Change) -> str:
+    file, line, sent_id = sentence.location(change.word - 1)
+    cells = [
+        file, str(line), sent_id, str(change.word), sentence.form[change.word - 1], change.column,
+        change.old, change.new,
+    ]  # fmt: skip
+    return csv_table(cells, [], "\t") + "\n"

@@ -1,0 +1,175 @@
+"""A graph that can be changed, and that writes its changes into the lines of its sentence."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import FEATURES
+from depkit.files.errors import FormatError
+from depkit.treebank.search.graph import MISC, Edge, Graph, feature_key, parse_features
+
+_COLUMNS = ("form", "lemma", "upos", "xpos")
+_CACHES = ("outgoing", "incoming", "_ancestors")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A changed cell of a sentence: the number of the word, the column, the old and new value."""
+
+    word: int
+    column: str
+    old: str
+    new: str
+
+
+class EditableGraph(Graph):
+    """The graph of a sentence, without enhanced dependencies, whose edges and features change.
+
+    Attributes:
+        touched: The first value of every feature that was set, by the node and its name.
+    """
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence)
+        self.touched: dict[tuple[int, str], str | None] = {}
+
+    def set_feature(self, node: int, name: str, value: str | None) -> bool:
+        """Set a feature, or remove it (None); return whether this changes anything."""
+        old = self.columns[name][node]
+        if old == value or node == 0:
+            return False
+        self.touched.setdefault((node, name), old)
+        self.columns[name][node] = value
+        for computed in ("textform", "wordform"):
+            if name != computed:
+                self.columns.pop(computed, None)
+        plain = name.removeprefix(MISC)
+        if name not in _COLUMNS and not _is_in_feats(plain):
+            # A feature of MISC has two names.
+            if old is None or self.columns[MISC + plain][node] in (old, value):
+                self.columns[plain if name != plain else MISC + plain][node] = value
+        return True
+
+    def remove_edge(self, edge: Edge) -> bool:
+        """Remove an edge; return whether there is one."""
+        if edge not in self.edges:
+            return False
+        self.edges.remove(edge)
+        self._forget()
+        return True
+
+    def add_edge(self, edge: Edge) -> bool:
+        """Add an edge; return whether it is new."""
+        if edge in self.edges:
+            return False
+        self.edges.append(edge)
+        self._forget()
+        return True
+
+    def _forget(self) -> None:
+        for name in _CACHES:
+            self.__dict__.pop(name, None)
+
+    def state(self) -> tuple[list[Edge], dict[tuple[int, str], str | None]]:
+        """Return what identifies the graph among its versions."""
+        now = {key: self.columns[key[1]][key[0]] for key in self.touched}
+        changed = {key: value for key, value in now.items() if value != self.touched[key]}
+        return sorted(self.edges), changed
+
+    def finish(self) -> tuple[Sentence, list[Change]]:
+        """Return the sentence with all changes, and the list of the changed cells.
+
+        Only changed cells differ from the lines of the sentence. Raises FormatError if a word has
+        no head any more, or several, and ValueError for a value that cannot be in a cell.
+        """
+        sentence = self.sentence
+        cells: dict[tuple[int, str], str] = dict(self._changed_arcs())
+        for (node, name), old in self.touched.items():
+            value = self.columns[name][node]
+            if value != old:
+                self._change_cell(cells, node, name, value)
+        changes = []
+        columns: dict[str, list[str]] = {}
+        for (node, column), text in sorted(cells.items()):
+            values = columns.setdefault(column, list(sentence.column(column)))
+            if values[node - 1] != text:
+                changes.append(Change(node, column, values[node - 1], text))
+                values[node - 1] = text
+        if not changes:
+            return sentence, []
+        result = sentence.with_columns(columns)
+        check_cycles(result)
+        return result, changes
+
+    def _changed_arcs(self) -> Iterator[tuple[tuple[int, str], str]]:
+        """Yield the cells of HEAD and DEPREL of words whose edge has changed."""
+        sentence = self.sentence
+        arcs = zip(sentence.head, sentence.deprel, strict=True)
+        for word, (head, deprel) in enumerate(arcs, start=1):
+            incoming = self.incoming[word]
+            if incoming == ([(head, deprel)] if head >= 0 else []):
+                continue
+            if len(incoming) != 1:
+                heads = " and ".join(self.ids[source] for source, _ in incoming)
+                state = f"several heads: {heads}" if incoming else "no head"
+                message = f"after the rules, word {word} ({sentence.form[word - 1]}) has {state};"
+                message = f"{message} a rule that adds an edge must delete the old one"
+                raise FormatError(*sentence.location(word - 1), message)
+            ((source, label),) = incoming
+            yield (word, "head"), self.ids[source]
+            yield (word, "deprel"), label or "_"
+
+    def _change_cell(
+        self, cells: dict[tuple[int, str], str], node: int, name: str, value: str | None
+    ) -> None:
+        """Put the new value of a feature into the cell to which it belongs."""
+        if name in _COLUMNS:
+            cells[node, name] = "_" if value is None else value
+            return
+        key = feature_key(name)
+        column = "misc"
+        if not name.startswith(MISC):
+            feats = cells.get((node, "feats"), self._cell(node, "feats"))
+            if _is_in_feats(name) or key in parse_features(feats):
+                column = "feats"
+        text = cells.get((node, column), self._cell(node, column))
+        features = [] if text == "_" else text.split("|")
+        names = [feature.partition("=")[0] for feature in features]
+        if key in names:
+            index = names.index(key)
+            features[index : index + 1] = [] if value is None else [f"{key}={value}"]
+        elif value is not None:
+            before = sum(other.lower() < key.lower() for other in names)
+            features.insert(before if column == "feats" else len(features), f"{key}={value}")
+        cells[node, column] = "|".join(features) or "_"
+
+    def _cell(self, node: int, column: str) -> str:
+        sentence = self.sentence
+        if column not in sentence.format.columns:
+            raise FormatError(
+                *sentence.location(node - 1), f"{sentence.format.name} has no column {column}"
+            )
+        return sentence.column(column)[node - 1]
+
+
+def check_cycles(sentence: Sentence) -> None:
+    """Raise FormatError if the heads of some words form a cycle."""
+    state = [0] * (len(sentence) + 1)  # of each word: 0 for new, 1 on the current path, 2 for done
+    state[0] = 2
+    for word in range(1, len(sentence) + 1):
+        path = []
+        while word > 0 and state[word] == 0:
+            state[word] = 1
+            path.append(word)
+            word = sentence.head[word - 1]
+        if word > 0 and state[word] == 1:
+            words = ", ".join(map(str, sorted(path[path.index(word) :])))
+            message = f"after the changes, the heads of the words {words} form a cycle"
+            raise FormatError(*sentence.location(word - 1), message)
+        for done in path:
+            state[done] = 2
+
+
+def _is_in_feats(name: str) -> bool:
+    """Return whether a feature is one of FEATS by its name."""
+    return feature_key(name).partition("[")[0] in FEATURES

@@ -1,0 +1,371 @@
+"""The language of rules, which is that of Grew (https://grew.fr/doc/rule).
+
+    rules    = { "rule" name "{" blocks "}" } | blocks
+    blocks   = the blocks of a pattern, and "commands" "{" command { ";" command } [ ";" ] "}"
+    command  = "del_edge" (edge | node label node) | "add_edge" [ edge ":" ] node label node
+             | ("shift" | "shift_in" | "shift_out") node ("==>" | "=[" labels "]=>") node
+             | (node | edge) "." feature "=" value | "del_feat" (node | edge) "." feature
+    label    = "->" | "-[" relation "]->" | "-[" part "=" value { "," part "=" value } "]->"
+    value    = term { "+" term }
+    term     = text | name | number | (node | edge) "." feature [ "[" [n] ":" [n] "]" ]
+
+Rules are applied one after the other, and each one as long as it changes anything. Commands that
+add, delete or move words, lexicons, strategies and packages are not supported.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from depkit.treebank.edit.editable import EditableGraph
+from depkit.treebank.search.conditions import Condition, LabelCondition, edge_feature
+from depkit.treebank.search.graph import Edge
+from depkit.treebank.search.matcher import Found, Matcher
+from depkit.treebank.search.pattern import Pattern
+from depkit.treebank.search.pattern_parser import PatternParser, feature_of_edge
+from depkit.treebank.search.scanner import Scanner
+
+_SHIFTS = {"shift": (True, True), "shift_in": (True, False), "shift_out": (False, True)}
+_UNSUPPORTED = (
+    "add_node", "del_node", "unorder", "insert", "append_feats", "prepend_feats", "merge",
+    "concat_feats",
+)  # fmt: skip
+
+
+@dataclass
+class Application:
+    """A match of a rule to which its commands are applied.
+
+    Attributes:
+        graph: The graph.
+        nodes: The positions of the nodes by name.
+        edges: The edges by name, as they are now; one that a command has deleted stays here.
+    """
+
+    graph: EditableGraph
+    nodes: dict[str, int]
+    edges: dict[str, Edge]
+
+    def replace_edge(self, name: str, edge: Edge) -> None:
+        """Change an edge that has a name."""
+        self.graph.remove_edge(self.edges[name])
+        self.graph.add_edge(edge)
+        self.edges[name] = edge
+
+
+Command = Callable[[Application], None]
+Value = Callable[[Application], str | None]  # None if a feature is not defined
+
+
+@dataclass
+class Rule:
+    """A rule: what it matches, and the commands that are applied to a match."""
+
+    name: str
+    pattern: Pattern
+    commands: list[Command] = field(default_factory=list)
+
+    @cached_property
+    def matcher(self) -> Matcher:
+        return Matcher(self.pattern)
+
+    def apply(self, graph: EditableGraph) -> bool:
+        """Apply the rule to the first match that it changes; return False if there is none."""
+        for nodes, edges in self.matcher.find(graph):
+            before = graph.state()
+            self._run((nodes, edges), graph)
+            if graph.state() != before:
+                return True
+        return False
+
+    def _run(self, found: Found, graph: EditableGraph) -> None:
+        application = Application(
+            graph,
+            dict(zip(self.matcher.nodes, found[0], strict=True)),
+            dict(zip(self.matcher.edges, found[1], strict=True)),
+        )
+        for command in self.commands:
+            command(application)
+
+
+def parse_rules(text: str) -> list[Rule]:
+    """Parse rules. Raises PatternError, which says where the text is not valid."""
+    scanner = Scanner(text)
+    rules: list[Rule] = []
+    scanner.skip_blanks()
+    while scanner.position < len(text):
+        start = scanner.position
+        name = scanner.read_name("rule, or pattern")
+        if name == "rule":
+            title = scanner.read_name("the name of the rule")
+            scanner.expect("{", "the name of the rule")
+            rules.append(_RuleParser(scanner, title).parse_rule("}"))
+        elif rules:
+            scanner.fail(f"a rule is expected here, not {name!r}", start)
+        else:
+            scanner.position = start
+            rules.append(_RuleParser(scanner, "rule").parse_rule(""))
+        scanner.skip_blanks()
+    if not rules:
+        scanner.fail("there is no rule")
+    return rules
+
+
+class _RuleParser(PatternParser):
+    """A parser of one rule; name: of the rule."""
+
+    def __init__(self, scanner: Scanner, name: str) -> None:
+        super().__init__(scanner)
+        self.rule = Rule(name, self.pattern)
+        self.new_edges: set[str] = set()
+
+    def parse_rule(self, end: str) -> Rule:
+        """Parse the blocks of a rule up to a token, "" for the end of the text."""
+        scanner = self.scanner
+        # Commands can name what is declared later, so they are parsed at the end.
+        commands: list[int] = []
+        scanner.skip_blanks()
+        begin = scanner.position
+        while scanner.position < len(scanner.text) if not end else not scanner.accept(end):
+            start = scanner.position
+            name = scanner.read_name("pattern, with, without, global or commands")
+            if name == "commands":
+                commands.append(scanner.position)
+                self._skip_commands()
+            elif not self.parse_named_block(name):
+                message = f"the block {name!r} is unknown in a rule; there are pattern, with,"
+                scanner.fail(f"{message} without, global and commands", start)
+            scanner.skip_blanks()
+        if not commands:
+            scanner.fail(f"the rule {self.rule.name!r} has no block commands", begin)
+        self.resolve()
+        after = scanner.position
+        for position in commands:
+            scanner.position = position
+            self.parse_items(self._parse_command)
+        scanner.position = after
+        return self.rule
+
+    def _skip_commands(self) -> None:
+        """Move to the end of a block of commands; only texts and comments can contain braces."""
+        scanner = self.scanner
+        scanner.expect("{", "commands")
+        while not scanner.accept("}"):
+            if scanner.position >= len(scanner.text):
+                scanner.fail("the block commands has no }")
+            if scanner.accept_quoted() is None:
+                scanner.position += 1
+
+    def _parse_command(self) -> None:
+        scanner = self.scanner
+        scanner.skip_blanks()
+        start = scanner.position
+        name = scanner.read_node()
+        if name in _UNSUPPORTED:
+            scanner.fail(f"the command {name} is not supported: words stay as they are", start)
+        if name in ("del_edge", "add_edge"):
+            command = self._parse_edge_command(add=name == "add_edge")
+        elif name in _SHIFTS:
+            command = self._parse_shift(*_SHIFTS[name])
+        elif name == "del_feat":
+            command = self._parse_assignment(scanner.read_node(), start, deletes=True)
+        elif scanner.text.startswith(".", scanner.position):
+            command = self._parse_assignment(name, start)
+        else:
+            known = "del_edge, add_edge, shift, shift_in, shift_out, del_feat, X.feature = value"
+            scanner.fail(f"the command {name!r} is unknown; there are {known}", start)
+        self.rule.commands.append(command)
+
+    def _read_declared(self, kind: str) -> str:
+        """Read the name of a node or an edge of the pattern."""
+        self.scanner.skip_blanks()
+        start = self.scanner.position
+        name = self.scanner.read_node()
+        if self._kind_of(name, start) != kind:
+            article = "an edge" if kind == "edge" else "a node"
+            self.scanner.fail(f"{name!r} is not {article}", start)
+        return name
+
+    def _kind_of(self, name: str, start: int) -> str:
+        return "edge" if name in self.new_edges else self.kind(self.pattern.kernel, name, start)
+
+    def _parse_edge_command(self, add: bool) -> Command:
+        """Parse what follows del_edge or add_edge."""
+        scanner = self.scanner
+        scanner.skip_blanks()
+        start = scanner.position
+        first = scanner.read_node()
+        if not add and not scanner.sees("-"):
+            scanner.position = start
+            name = self._read_declared("edge")
+            return lambda state: _delete(state, state.edges[name])
+        name = ""
+        if add and scanner.accept(":"):
+            name = first
+            start = scanner.position
+            first = scanner.read_node()
+        if self._kind_of(first, start) != "node":
+            scanner.fail(f"{first!r} is not a node", start)
+        label = self._parse_label()
+        second = self._read_declared("node")
+        if name:
+            self.new_edges.add(name)
+        elif label is None:
+            scanner.fail("-> needs a relation here, as in X -[obj]-> Y", start)
+
+        def command(state: Application) -> None:
+            edge = (state.nodes[first], state.nodes[second], (label and label(state)) or "")
+            if not add:
+                _delete(state, edge)
+                return
+            state.graph.add_edge(edge)
+            if name:
+                state.edges[name] = edge
+
+        return command
+
+    def _parse_label(self) -> Value | None:
+        """Parse -[relation]-> or -[1=..., 2=...]->; None for ->."""
+        scanner = self.scanner
+        if scanner.accept("->"):
+            return None
+        scanner.expect("-[", "the source of an edge")
+        if self._sees_part():
+            parts: list[tuple[int, Value]] = []
+            while not parts or scanner.accept(","):
+                number = int(scanner.read_number("the number of a part, such as 1"))
+                scanner.expect("=", "the number of a part")
+                parts.append((number, self._parse_value()))
+            parts.sort(key=lambda part: part[0])
+            label: Value = lambda state: ":".join(value(state) or "" for _, value in parts)  # noqa: E731
+        else:
+            text = scanner.read_label()
+            label = lambda state: text  # noqa: E731
+        if not scanner.accept("]->"):
+            scanner.fail(f"]-> is expected here, not {scanner.describe_next()}")
+        return label
+
+    def _parse_shift(self, moves_in: bool, moves_out: bool) -> Command:
+        """Parse what follows shift, shift_in or shift_out."""
+        scanner = self.scanner
+        first = self._read_declared("node")
+        label = LabelCondition()
+        if not scanner.accept("==>"):
+            scanner.expect("=[", "the first node")
+            negative = bool(scanner.accept("^"))
+            names = [scanner.read_label()]
+            while scanner.accept("|"):
+                names.append(scanner.read_label())
+            label = LabelCondition(Condition(names, negative=negative))
+            if not scanner.accept("]=>"):
+                scanner.fail(f"]=> is expected here, not {scanner.describe_next()}")
+        second = self._read_declared("node")
+
+        def command(state: Application) -> None:
+            old, new = state.nodes[first], state.nodes[second]
+            matched = set(state.nodes.values())
+            for edge in list(state.graph.edges):
+                source, target, name = edge
+                # As in Grew, edges between two nodes of the match stay.
+                if not label[name] or (source in matched and target in matched):
+                    continue
+                moved = (
+                    new if moves_out and source == old else source,
+                    new if moves_in and target == old else target,
+                    name,
+                )
+                if moved != edge:
+                    state.graph.remove_edge(edge)
+                    state.graph.add_edge(moved)
+
+        return command
+
+    def _parse_assignment(self, name: str, start: int, deletes: bool = False) -> Command:
+        """Parse .feature = value after the name of a node or an edge, or .feature to delete it."""
+        kind = self._kind_of(name, start)
+        feature = self.read_reference_feature(name)
+        value: Value = lambda state: None  # noqa: E731
+        if not deletes:
+            self.scanner.expect("=", "the feature")
+            value = self._parse_value()
+        if kind == "edge":
+            if feature != "label" and not feature.isdigit():
+                self.scanner.fail(f"an edge has no feature {feature!r} that can be set", start)
+            return lambda state: _change_edge(state, name, feature, value(state))
+        if feature == "__id__":
+            self.scanner.fail("the ids of words cannot be changed", start)
+        if deletes:
+            return lambda state: _set_feature(state, name, feature, None)
+
+        def command(state: Application) -> None:
+            if (text := value(state)) is not None:  # else it is a feature that is not defined
+                _set_feature(state, name, feature, text)
+
+        return command
+
+    def _parse_value(self) -> Value:
+        terms = [self._parse_term()]
+        while self.scanner.accept("+"):
+            terms.append(self._parse_term())
+
+        def value(state: Application) -> str | None:
+            texts = [term(state) for term in terms]
+            return None if None in texts else "".join(text for text in texts if text)
+
+        return value
+
+    def _parse_term(self) -> Value:
+        scanner = self.scanner
+        quoted = scanner.accept_quoted()
+        if quoted is not None or (quoted := scanner.accept_number()):
+            text = quoted
+            return lambda state: text
+        scanner.skip_blanks()
+        start = scanner.position
+        name = scanner.read_node()
+        if not scanner.text.startswith(".", scanner.position):
+            return lambda state: name
+        kind = self._kind_of(name, start)
+        feature = self.read_reference_feature(name)
+        part = self._parse_slice()
+
+        def value(state: Application) -> str | None:
+            if kind == "edge":
+                found = feature_of_edge(state.edges[name], feature)
+            else:
+                found = state.graph.columns[feature][state.nodes[name]]
+            return None if found is None else found[part]
+
+        return value
+
+    def _parse_slice(self) -> slice:
+        scanner = self.scanner
+        if not scanner.accept("["):
+            return slice(None)
+        first = scanner.accept_number()
+        scanner.expect(":", "[")
+        last = scanner.accept_number()
+        scanner.expect("]", "the slice")
+        return slice(int(first) if first else None, int(last) if last else None)
+
+
+def _delete(state: Application, edge: Edge) -> None:
+    state.graph.remove_edge(edge)
+
+
+def _set_feature(state: Application, name: str, feature: str, value: str | None) -> None:
+    state.graph.set_feature(state.nodes[name], feature, value)
+
+
+def _change_edge(state: Application, name: str, feature: str, value: str | None) -> None:
+    """Set the label of an edge or a part of it; None deletes a part."""
+    source, target, label = state.edges[name]
+    if feature == "label":
+        new = value or ""
+    else:
+        parts = [edge_feature(label, str(i)) or "" for i in range(1, label.count(":") + 2)]
+        index = int(feature) - 1
+        parts += [""] * (index + 1 - len(parts))
+        parts[index] = value or ""
+        new = ":".join(part for part in parts if part)
+    state.replace_edge(name, (source, target, new))

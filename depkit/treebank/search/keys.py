@@ -1,0 +1,111 @@
+"""Keys: what is printed of matches, and by what they are counted, as in the clustering of Grew.
+
+A key is `X.upos`, or `X.ExtPos/upos` for the first of several features that is defined; `e.label`,
+`e.1`, `e.length` or `e.delta` of an edge; `delta(X,Y)` or `length(X,Y)`; `X#Y#Z` for the order of
+nodes; `X -> Y` or `X <-> Y` for the relation between two nodes; or clauses in braces, which are Yes
+if the match can be extended by them, else No.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from depkit.files.errors import ArgumentError
+from depkit.treebank.search.graph import Graph
+from depkit.treebank.search.matcher import Found
+from depkit.treebank.search.pattern_parser import feature_of_edge, parse_clauses
+from depkit.treebank.search.search import Search
+
+# A function of a graph and a match; None is a feature that is not defined.
+Key = Callable[[Graph, Found], str | None]
+
+UNDEFINED = "__undefined__"
+_DISTANCE = re.compile(r"(delta|length)\s*\(([^,()]+),([^,()]+)\)")
+_RELATION = re.compile(r"([^<>-]+)(<->|->)([^<>-]+)")
+_FEATURE = re.compile(r"([^./]+)\.(.+)", re.DOTALL)
+
+
+def parse_key(text: str, search: Search, argument: str = "by") -> Key:
+    """Parse a key of the matches of a search.
+
+    Raises ArgumentError, which names `argument`, for a key that does not exist or names a node or
+    an edge that the pattern does not have, and PatternError for invalid clauses.
+    """
+    nodes = {name: slot for slot, name in enumerate(search.matcher.nodes)}
+    edges = {name: slot for slot, name in enumerate(search.matcher.edges)}
+    stripped = text.strip()
+
+    def node(name: str) -> int:
+        if name.strip() not in nodes:
+            known = f"; its nodes are {', '.join(nodes)}" if nodes else ""
+            message = f"the pattern has no node {name.strip()!r}{known}"
+            raise ArgumentError(argument, message)
+        return nodes[name.strip()]
+
+    if stripped.startswith("{"):
+        block = parse_clauses(stripped, search.pattern)
+        plan = search.matcher.plan_extension(block)
+        return lambda graph, found: "Yes" if search.matcher.extends(graph, found, plan) else "No"
+    if "#" in stripped:
+        slots = [(name.strip(), node(name)) for name in stripped.split("#")]
+        return lambda _, found: " << ".join(
+            name for name, slot in sorted(slots, key=lambda pair: found[0][pair[1]])
+        )
+    if match := _RELATION.fullmatch(stripped):
+        return _relation_key(node(match[1]), node(match[3]), both=match[2] == "<->")
+    if match := _DISTANCE.fullmatch(stripped):
+        function, first, second = match[1], node(match[2]), node(match[3])
+        measure: Any = abs if function == "length" else int
+        return lambda _, found: str(measure(found[0][second] - found[0][first]))
+    match = _FEATURE.fullmatch(stripped)
+    if match and match[1] in edges:
+        slot, names = edges[match[1]], match[2].split("/")
+        return lambda _, found: _first(feature_of_edge(found[1][slot], name) for name in names)
+    if match:
+        slot, names = node(match[1]), match[2].split("/")
+        return lambda graph, found: _first(graph.columns[name][found[0][slot]] for name in names)
+    raise ArgumentError(
+        argument,
+        f"{text!r} is no key; write for example X.upos, e.label, X#Y, X -> Y, delta(X,Y) or"
+        " { X << Y }",
+    )
+
+
+def parse_field(text: str, search: Search) -> Key:
+    """Parse a field: a key, the name of a node (its id), or file, line, sent_id or text.
+
+    Raises ArgumentError and PatternError as `parse_key`.
+    """
+    name = text.strip()
+    if name in search.matcher.nodes:
+        slot = search.matcher.nodes.index(name)
+        return lambda graph, found: graph.ids[found[0][slot]]
+    if name == "line":
+        return lambda graph, found: str(graph.sentence.line)
+    if name in ("file", "sent_id", "text"):
+        return lambda graph, found: getattr(graph.sentence, name)
+    return parse_key(text, search, "fields")
+
+
+def _first(values: Any) -> str | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _relation_key(first: int, second: int, both: bool) -> Key:
+    """Return the key of the relation between two nodes.
+
+    both: whether relations in the other direction count, too; they are written as `-nsubj`.
+    """
+
+    def relation(graph: Graph, found: Found) -> str:
+        x, y = found[0][first], found[0][second]
+        labels = _labels(graph, x, y)
+        if both:
+            labels += [f"-{label}" for label in _labels(graph, y, x)]
+        return labels[0] if len(labels) == 1 else "__multi__" if labels else "__none__"
+
+    return relation
+
+
+def _labels(graph: Graph, x: int, y: int) -> list[str]:
+    return [label for source, label in graph.incoming[y] if source == x]

@@ -1,0 +1,91 @@
+"""depkit edit: treebanks are rewritten, and every change is listed."""
+
+from pathlib import Path
+
+from depkit.corpus.io import read
+from tests.cli.commands import Command
+from tests.conftest import HERE
+
+run = Command("edit")
+FILE = HERE / "data" / "search.conllu"
+RULE = "rule tag { pattern { X [upos=INTJ] } commands { X.upos = X } }"
+
+
+def test_only_what_rules_change_differs(tmp_path: Path) -> None:
+    out, err = run(RULE, FILE, "--verbose")
+    assert out == FILE.read_text().replace("INTJ\tUH", "X\tUH")
+    assert err == "tag: 2 applications\n1 sentence changed\n"
+    path, changes = tmp_path / "new.conllu", tmp_path / "changes.tsv"
+    assert run(RULE, FILE, "-o", path, "--changes", changes) == ("", "")
+    assert path.read_text() == out
+    rows = [line.split("\t") for line in changes.read_text().splitlines()]
+    assert rows[0] == ["file", "line", "sent_id", "word", "form", "column", "old", "new"]
+    last = len(FILE.read_text().splitlines()) - 1
+    assert rows[1:] == [
+        [str(FILE), str(last - 1), "b-3", "1", "Oh", "upos", "INTJ", "X"],
+        [str(FILE), str(last), "b-3", "2", "no", "upos", "INTJ", "X"],
+    ]
+
+
+def test_a_dry_run_prints_the_changes() -> None:
+    out, err = run(RULE, FILE, "--dry-run")
+    assert [line.split("\t")[5:] for line in out.splitlines()[1:]] == [["upos", "INTJ", "X"]] * 2
+    assert err == ""
+    rule = "pattern { X [upos=ZZZ] } commands { X.upos = X }"
+    out, err = run(rule, FILE, "-n")
+    assert len(out.splitlines()) == 1
+    assert err == "depkit: note: nothing has changed\n"
+
+
+def test_changed_trees_with_enhanced_dependencies_are_noted() -> None:
+    rule = "pattern { e: X -[obj]-> Y } commands { e.label = iobj }"
+    out, err = run(rule, FILE)
+    assert "1 tree changed, but not the column DEPS" in err
+    assert [x.deprel.count("iobj") for x in read(out.splitlines(keepends=True))] == [1, 0, 0, 1, 0]
+
+
+def test_rules_can_be_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "rules.grs"
+    path.write_text(RULE)
+    assert run(path, FILE)[0] == run(RULE, FILE)[0]
+
+
+def test_an_error_leaves_the_output_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "new.conllu"
+    path.write_text("old")
+    error = run.failure("pattern { e: X -[obj]-> Y } commands { del_edge e }", FILE, "-o", path)
+    assert "has no head" in str(error)
+    assert path.read_text() == "old"
+
+
+def test_mistakes_in_the_usage() -> None:
+    assert "line 1, column" in run("pattern { X [] } commands { Y.upos = A }", FILE, code=2)[1]
+    assert "name a file" in run(RULE, FILE, "--changes", "-", code=2)[1]
+    assert "writes no file" in run(RULE, FILE, "-n", "-o", "x.conllu", code=2)[1]
+    assert "no such file" in run("rules.grs", FILE, code=2)[1]
+
+
+def test_a_walk_from_suspects_to_a_corrected_treebank(tmp_path: Path) -> None:
+    """The suspects of a treebank with an error are applied, and the result is the right one."""
+    right, wrong = tmp_path / "right.conllu", tmp_path / "wrong.conllu"
+    sentences = FILE.read_text().split("\n\n")[0]
+    rows = [sentences.replace("a-1", f"a-{i}").replace("# newdoc\n# newpar\n", "")
+            for i in range(9)]  # fmt: skip
+    right.write_text("\n\n".join(rows) + "\n\n")
+    rows[4] = rows[4].replace("3\tdet\t", "2\tadvmod\t").replace("\tNOUN\t", "\tVERB\t")
+    wrong.write_text("\n\n".join(rows) + "\n\n")
+    suspects, corrected = tmp_path / "suspects.tsv", tmp_path / "corrected.conllu"
+    Command("suspects")(wrong, "--parses", right, "-o", suspects)
+    # The annotator keeps the rows of the parser's proposals for two words.
+    header, *lines = suspects.read_text().splitlines()
+    kept = [line for line in lines if "\ta-4\t" in line]
+    suspects.write_text("\n".join([header, *kept]) + "\n")
+    err = run(suspects, wrong, "-o", corrected, "-v")[1]
+    assert corrected.read_text() == right.read_text()
+    assert "1 sentence changed" in err
+    assert run(suspects, corrected, "-o", tmp_path / "again.conllu")[1].endswith(
+        "nothing has changed\n"
+    )
+    differences = Command("diff")(wrong, right, "--format", "tsv", code=1)[0]
+    (tmp_path / "diff.tsv").write_text(differences)
+    assert run(tmp_path / "diff.tsv", wrong)[0] == right.read_text()

@@ -1,0 +1,206 @@
+"""depkit select: filters, samples, splits, shuffling and concatenation of treebanks."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from depkit.corpus.io import read
+from depkit.files.errors import FormatError
+from depkit.treebank.selection import assign_randomly
+from tests.cli.commands import Command
+from tests.conftest import HERE, TINY
+
+run = Command("select")
+FILE = HERE / "data" / "search.conllu"
+
+
+def make_treebank(path: Path, documents: int = 40, size: int = 5) -> Path:
+    """Write a treebank whose sentences have different texts and lengths."""
+    rows = []
+    for number in range(documents * size):
+        if number % size == 0:
+            rows.append(f"# newdoc id = d{number // size}\n")
+        rows.append(f"# sent_id = s{number}\n# genre = {'news' if number % 4 else 'chat'}\n")
+        for word in range(1, 2 + number % 12):
+            rows.append(f"{word}\tw{number}\t_\tX\t_\t_\t{word - 1}\tdep\t_\t_\n")
+        rows.append("\n")
+    path.write_text("".join(rows))
+    return path
+
+
+def ids(text: str) -> list[str]:
+    return [sentence.sent_id for sentence in read(text.splitlines(keepends=True))]
+
+
+def test_without_options_the_files_are_concatenated() -> None:
+    assert run(FILE) == (FILE.read_text(), "")
+    assert run(FILE, TINY)[0] == FILE.read_text() + TINY.read_text()
+
+
+def test_sent_ids_stay_unique() -> None:
+    out, err = run(FILE, "-", stdin=FILE.read_text())
+    assert len(set(ids(out))) == len(ids(out)) == 10
+    assert ids(out)[5:] == ["a-1-2", "a-2-2", "b-1-2", "b-2-2", "b-3-2"]
+    assert err == "depkit: note: 5 sent_ids that occurred before have got a number at their end\n"
+
+
+def test_filters() -> None:
+    assert ids(run(FILE, "--where", "pattern { X [upos=INTJ] }")[0]) == ["b-3"]
+    both = ("--where", "pattern { X [lemma=dog] }", "--where", "pattern { X [upos=AUX] }")
+    assert ids(run(FILE, *both)[0]) == ["a-1"]
+    assert ids(run(FILE, "--min-words", 9, "--max-words", 10)[0]) == ["a-2", "b-2"]
+    twice = FILE.read_text() * 2
+    out, err = run("-", "--unique", stdin=twice)
+    assert (out, err) == (
+        FILE.read_text(), "depkit: note: 5 sentences whose text occurred before left out\n"
+    )  # fmt: skip
+
+
+def test_texts_of_another_file_are_left_out(tmp_path: Path) -> None:
+    # The other file has other comments and divides the words in another way.
+    test = tmp_path / "test.conllu"
+    test.write_text(
+        "1\tOh\t_\tINTJ\t_\t_\t0\troot\t_\t_\n2\tno\t_\tINTJ\t_\t_\t1\tdep\t_\t_\n\n"
+        "# text = The old dog  didn't see it.\n1\tThe\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+    )
+    out, err = run(FILE, "--without", test)
+    assert ids(out) == ["a-2", "b-1", "b-2"]
+    assert err == f"depkit: note: 2 sentences whose text occurs in {test} left out\n"
+    assert run(FILE, "--without", FILE)[0] == ""
+
+
+def test_documents_and_paragraphs_keep_their_comments() -> None:
+    text = "".join(
+        f"{comments}# sent_id = {name}\n1\t{name}\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+        for comments, name in [
+            ("# newdoc id = 1\n# newpar id = 1.1\n", "a"), ("", "b"), ("# newpar id = 1.2\n", "c"),
+            ("", "d"), ("# newdoc id = 2\n", "e"), ("", "f"),
+        ]
+    )  # fmt: skip
+    out = run("-", "--where", "pattern { X [form=b|d|f] }", stdin=text)[0]
+    comments = [line for line in out.splitlines() if line.startswith("#")]
+    assert comments == [
+        "# newdoc id = 1", "# newpar id = 1.1", "# sent_id = b", "# newpar id = 1.2",
+        "# sent_id = d", "# newdoc id = 2", "# sent_id = f",
+    ]  # fmt: skip
+
+
+def split(path: Path, folder: Path, *options: object) -> dict[str, list[str]]:
+    run(path, "--split", "train=0.6,dev=0.2,test=0.2", "--output-dir", folder, *options)
+    names = ("train", "dev", "test")
+    return {name: ids((folder / f"{name}.conllu").read_text()) for name in names}
+
+
+def test_a_split_by_text_is_stable(tmp_path: Path) -> None:
+    path = make_treebank(tmp_path / "all.conllu")
+    parts = split(path, tmp_path / "a")
+    assert sorted(name for part in parts.values() for name in part) == sorted(ids(path.read_text()))
+    assert 90 < len(parts["train"]) < 150 and min(map(len, parts.values())) > 20
+    # Sentences are added before and repeated.
+    more = tmp_path / "more.conllu"
+    more.write_text("1\tnew\t_\tX\t_\t_\t0\troot\t_\t_\n\n" + path.read_text())
+    new_parts = split(more, tmp_path / "b")
+    assert {name: [x for x in part if x] for name, part in new_parts.items()} == parts
+    assert split(path, tmp_path / "c", "--seed", 1) != parts
+    again = split(path, tmp_path / "d")
+    assert again == parts
+
+
+def test_documents_stay_whole(tmp_path: Path) -> None:
+    path = make_treebank(tmp_path / "all.conllu")
+    parts = split(path, tmp_path / "parts", "--by", "document")
+    where = {int(x[1:]): name for name, part in parts.items() for x in part}
+    assert len(where) == 200
+    assert all(where[i] == where[i - i % 5] for i in where)
+    assert len(set(where.values())) == 3
+
+
+def test_a_random_split_has_exact_sizes_and_strata(tmp_path: Path) -> None:
+    path = make_treebank(tmp_path / "all.conllu")
+    parts = split(path, tmp_path / "parts", "--by", "random", "--stratify", "genre")
+    assert [len(part) for part in parts.values()] == [120, 40, 40]
+    chat = [sum(int(x[1:]) % 4 == 0 for x in part) for part in parts.values()]
+    assert chat == [30, 10, 10]
+    out = run(path, "--sample", 24, "--by", "random", "--stratify", "length")[0]
+    short = Counter(1 + int(x[1:]) % 12 <= 5 for x in ids(out))
+    assert short.total() == 24 and abs(short[True] - 24 * 5 / 12) <= 1
+
+
+def test_samples(tmp_path: Path) -> None:
+    path = make_treebank(tmp_path / "all.conllu")
+    everything = ids(path.read_text())
+    sample = ids(run(path, "--sample", 30)[0])
+    assert len(sample) == 30
+    assert sample == [name for name in everything if name in sample]
+    assert set(ids(run(path, "--sample", 20)[0])) < set(sample)
+    share = ids(run(path, "--sample", "0.25")[0])
+    assert 30 < len(share) < 70
+    assert len(ids(run(path, "--sample", "0.25", "--by", "random")[0])) == 50
+    assert ids(run(path, "--sample", 1000)[0]) == everything
+    assert len(ids(run(path, "--sample", "1")[0])) == 1
+    assert ids(run(path, "--sample", "1.0")[0]) == everything
+
+
+def test_shuffling_depends_on_the_seed(tmp_path: Path) -> None:
+    path = make_treebank(tmp_path / "all.conllu")
+    first, second = (ids(run(path, "--shuffle", "--seed", seed)[0]) for seed in (0, 1))
+    assert first != second
+    assert sorted(first) == sorted(second) == sorted(ids(path.read_text()))
+    assert ids(run(path, "--shuffle")[0]) == first
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_quotas_are_exact_and_strata_are_alike(seed: int) -> None:
+    generator = random.Random(seed)
+    size = generator.randrange(1, 60)
+    strata = [generator.choice("abc") for _ in range(size)]
+    quotas = [size * share for share in ((0.5, 0.3), (0.8, 0.1, 0.1), (1.0,))[seed % 3]]
+    parts = assign_randomly(strata, quotas, generator)
+    for part, quota in enumerate(quotas):
+        assert abs(parts.count(part) - quota) < 1
+        for stratum in set(strata):
+            chosen = sum(s == stratum and p == part for s, p in zip(strata, parts, strict=True))
+            assert abs(chosen - quota * strata.count(stratum) / size) < len(quotas) + 1
+
+
+def test_verbose_counts_and_empty_selections(tmp_path: Path) -> None:
+    path = make_treebank(tmp_path / "all.conllu", documents=1)
+    split_options = ("--split", "a=0.5,b=0.5", "--output-dir", tmp_path / "x", "--by", "random")
+    err = run(path, *split_options, "-v")[1]
+    lines = [line.split() for line in err.splitlines()]
+    assert [line[0] for line in lines] == ["a:", "b:"]
+    assert sorted(line[1] for line in lines) == ["2", "3"]
+    out, err = run(path, "--min-words", 100)
+    assert (out, err) == ("", "depkit: note: no sentence was selected\n")
+    assert run(path, "--min-words", 100, "-q") == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sample", "0"], "no share"),
+        (["--sample", "many"], "nor a number of sentences"),
+        (["--sample", "1.5"], "no share"),
+        (["--sample", "3", "--by", "document"], "as a whole"),
+        (["--sample", "3", "--split", "a=1"], "contradicts"),
+        (["--split", "a=0.5,b=0.5"], "both or neither"),
+        (["--output-dir", "x"], "both or neither"),
+        (["--split", "a=0.5,a=0.5", "--output-dir", "x"], "different name"),
+        (["--split", "a=0.9,b=0.2", "--output-dir", "x"], "more than 1"),
+        (["--stratify", "length"], "--by random"),
+        (["--where", "pattern { X ["], "column"),
+    ],
+)
+def test_mistakes_in_the_usage(options: list[str], message: str) -> None:
+    assert message in run(FILE, *options, code=2)[1]
+
+
+def test_files_of_different_formats_are_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other.conllx"
+    other.write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
+    target = tmp_path / "out.conllu"
+    error = run.failure(FILE, other, "-o", target)
+    assert isinstance(error, FormatError) and "convert them to one format" in str(error)
+    assert not target.exists()

@@ -1,0 +1,103 @@
+"""Corrections from tables and JSON."""
+
+import json
+
+import pytest
+
+from depkit.corpus.io import read
+from depkit.files.errors import FormatError
+from depkit.treebank.edit.corrections import Corrections, are_corrections
+from tests.conftest import HERE
+
+FILE = HERE / "data" / "search.conllu"
+HEADER = "sent_id\tword\tkind\tgold\talternative\tline\tdecision\n"
+
+
+def apply(text: str) -> list[tuple[str, int, str, str, str]]:
+    corrections = Corrections(text, "rows.tsv")
+    found = []
+    for sentence in read(FILE):
+        result, changes = corrections.apply(sentence)
+        assert (result is sentence) == (not changes)
+        found += [(sentence.sent_id, x.word, x.column, x.old, x.new) for x in changes]
+        (again,) = read(list(result.lines))
+        for change in changes:
+            assert again.column(change.column)[change.word - 1] == change.new
+    corrections.finish()
+    return found
+
+
+def test_rows_of_suspects_are_applied() -> None:
+    text = HEADER + (
+        "a-1\t1\thead\t3:det\t2:advmod\t5\taccept\n"
+        "a-1\t3\tupos\tNOUN\tX\t7\treject\n"
+        "a-1\t7\tdeprel\tobj\tiobj\t12\tAccept\n"
+        "b-1\t1\tupos\tPRON\tPRON\t1\taccept\n"
+        "b-3\t1\tlemma\toh\t'-o\t1\taccept\n"
+    )
+    assert are_corrections(text)
+    assert apply(text) == [
+        ("a-1", 1, "deprel", "det", "advmod"),
+        ("a-1", 1, "head", "3", "2"),
+        ("a-1", 7, "deprel", "obj", "iobj"),
+        ("b-3", 1, "lemma", "oh", "-o"),
+    ]
+
+
+def test_other_tables_and_json_are_applied() -> None:
+    row = {"sent_id": "a-1", "word": 1, "column": "head", "a": "3:dog", "b": "2:old"}
+    for record in ([row], {"differences": [row]}, {"corrections": [row]}):
+        text = json.dumps(record)
+        assert are_corrections(text)
+        assert apply(text) == [("a-1", 1, "head", "3", "2")]
+    text = "sent_id\tword\tcolumn\told\tnew\na-1\t2\tfeats\tDegree=Pos\t_\n"
+    assert apply(text) == [("a-1", 2, "feats", "Degree=Pos", "_")]
+
+
+def test_corrections_that_have_been_made_are_skipped() -> None:
+    assert apply("sent_id\tword\tcolumn\told\tnew\na-1\t2\tupos\tNOUN\tADJ\n") == []
+
+
+def test_a_line_stands_for_a_sentence_without_sent_id() -> None:
+    rows = "".join(f"{i}\t{x}\t_\tX\t_\t_\t{i - 1}\tdep\t_\t_\n" for i, x in ((1, "a"), (2, "b")))
+    sentences = list(read((f"# a comment\n{rows}\n{rows}\n").splitlines(keepends=True)))
+    text = "line\tword\tcolumn\told\tnew\tsent_id\n6\t2\tupos\tX\tY\t\n"
+    corrections = Corrections(text, "rows.tsv")
+    assert [corrections.apply(sentence)[0].upos for sentence in sentences] == [
+        ["X", "X"], ["X", "Y"]
+    ]  # fmt: skip
+    corrections.finish()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a-1\t2\tupos\tNOUN\tX\t1\taccept\n", r"UPOS of word 2 is 'ADJ', not 'NOUN'; see row 1"),
+        ("a-1\t20\tupos\tNOUN\tX\t1\taccept\n", r"there is no word 20; see row 1 of rows.tsv"),
+        ("z\t2\tupos\tNOUN\tX\t1\taccept\n", r"rows.tsv: it corrects the sentence 'z', which"),
+        ("a-1\t2\ttag\tNOUN\tX\t1\taccept\n", r"rows.tsv:1: there is no column 'tag'"),
+        ("a-1\tx\tupos\tNOUN\tX\t1\taccept\n", r"must be numbers"),
+        ("a-1\t0\tupos\tNOUN\tX\t1\taccept\n", r"only words can be corrected"),
+        (
+            "a-1\t2\tupos\tADJ\tX\t1\taccept\na-1\t2\tupos\tADJ\tY\t1\taccept\n",
+            r"another row corrects the same cell; see row 2",
+        ),
+        ("a-1\t3\thead\t6:nsubj\t1:dep\t1\taccept\n", r"the words 1, 3 form a cycle"),
+        ("a-1\t3\thead\t6:nsubj\t99:dep\t1\taccept\n", r"HEAD is '99'"),
+    ],
+)
+def test_wrong_corrections_are_errors(rows: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        apply(HEADER + rows)
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": 1}', "[1]", "sent_id\tword\tkind\na\t1\tb\n"])
+def test_what_is_no_list_of_corrections_is_an_error(text: str) -> None:
+    assert are_corrections(text)
+    with pytest.raises(FormatError):
+        Corrections(text, "rows.tsv")
+
+
+def test_rules_are_no_corrections() -> None:
+    for text in ("pattern { X [] } commands { X.upos = A }", "% a\tword\trule\nrule r { }"):
+        assert not are_corrections(text)

@@ -1,0 +1,182 @@
+"""Rewrite rules: what they change, and that nothing else changes."""
+
+import pytest
+
+from depkit.corpus.io import read
+from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
+from depkit.treebank.edit.edit import Edit, edit
+from depkit.treebank.edit.rules import parse_rules
+from depkit.treebank.search.pattern import PatternError
+from tests.conftest import HERE
+
+FILE = HERE / "data" / "search.conllu"
+
+
+def apply(rules: str, sentence: Sentence | None = None) -> list[tuple[int, str, str, str]]:
+    """Return the changes of a sentence, by default of the first one of the file."""
+    sentence = sentence or next(read(FILE))
+    result, changes = Edit(parse_rules(rules)).apply(sentence)
+    before, after = str(sentence).splitlines(), str(result).splitlines()
+    assert len(before) == len(after)
+    changed = {(sentence.rows[c.word - 1], sentence.format.index(c.column)) for c in changes}
+    for row, (old, new) in enumerate(zip(before, after, strict=True)):
+        cells = zip(old.split("\t"), new.split("\t"), strict=True)
+        assert {(row, i) for i, (a, b) in enumerate(cells) if a != b} == {
+            cell for cell in changed if cell[0] == row
+        }
+    # What has been rewritten is read back.
+    (again,) = read(list(result.lines))
+    assert (again.head, again.deprel, again.feats) == (result.head, result.deprel, result.feats)
+    return [(change.word, change.column, change.old, change.new) for change in changes]
+
+
+@pytest.mark.parametrize(
+    ("rules", "changes"),
+    [
+        ("pattern { X [upos=AUX] } commands { X.upos = VERB }", [(4, "upos", "AUX", "VERB")]),
+        (
+            "pattern { e: X -[obj]-> Y } commands { e.label = iobj }",
+            [(7, "deprel", "obj", "iobj")],
+        ),
+        (
+            "pattern { e: X -[nsubj]-> Y } commands { e.2 = pass }",
+            [(3, "deprel", "nsubj", "nsubj:pass")],
+        ),
+        (
+            "pattern { X -[det]-> Y; Z [upos=VERB] } commands"
+            " { del_edge X -[det]-> Y; add_edge Z -[dep]-> Y }",
+            [(1, "deprel", "det", "dep"), (1, "head", "3", "6")],
+        ),
+        (
+            "pattern { e: X -[det]-> Y; Z [upos=VERB] } commands"
+            " { add_edge f: Z -> Y; f.label = e.label; del_edge e }",
+            [(1, "head", "3", "6")],
+        ),
+        (
+            "pattern { R -[root]-> V; e: V -[nsubj]-> N; f: R -> V } commands"
+            " { del_edge e; del_edge f; add_edge R -[root]-> N; add_edge N -[acl]-> V }",
+            [(3, "deprel", "nsubj", "root"), (3, "head", "6", "0"), (6, "deprel", "root", "acl"),
+             (6, "head", "0", "3")],
+        ),
+        (
+            "pattern { N [upos=NOUN]; V [upos=VERB] } commands { shift_out N =[amod]=> V }",
+            [(2, "head", "3", "6")],
+        ),
+        (
+            "pattern { N [upos=NOUN]; V [upos=VERB] } commands { shift N ==> V }",
+            [(1, "head", "3", "6"), (2, "head", "3", "6")],
+        ),
+        (
+            'pattern { X [lemma="dog"] } commands { X.lemma = "big" + "-" + X.form[:2] + X.upos }',
+            [(3, "lemma", "dog", "big-doNOUN")],
+        ),
+        (
+            "pattern { X [lemma=dog] } commands { X.Case = Nom; X.Number = Plur; X.Gloss = cat }",
+            [(3, "feats", "Number=Sing", "Case=Nom|Number=Plur"),
+             (3, "misc", "Gloss=hound", "Gloss=cat")],
+        ),
+        (
+            "pattern { X [lemma=dog] } commands { X.Number__psor = Sing; X.__MISC__Case = a;"
+            " X.Note = b; del_feat X.Number }",
+            [(3, "feats", "Number=Sing", "Number[psor]=Sing"),
+             (3, "misc", "Gloss=hound", "Gloss=hound|Case=a|Note=b")],
+        ),
+        (
+            "pattern { X [Gloss] } commands { del_feat X.Gloss; del_feat X.lemma }",
+            [(3, "lemma", "dog", "_"), (3, "misc", "Gloss=hound", "_")],
+        ),
+        (
+            "pattern { X [upos=DET]; Y [upos=NOUN] } commands { X.Number = Y.Number;"
+            " X.Gender = Y.Gender }",
+            [(1, "feats", "Definite=Def|PronType=Art", "Definite=Def|Number=Sing|PronType=Art")],
+        ),
+        ("pattern { X [lemma=cat] } commands { X.upos = X }", []),
+        # The second rule matches what the first one has made.
+        (
+            "rule one { pattern { X [upos=ADJ] } commands { X.upos = A } }"
+            " rule two { pattern { X [upos=A]; X < Y } commands { Y.upos = N; X.upos = B } }",
+            [(2, "upos", "ADJ", "B"), (3, "upos", "NOUN", "N")],
+        ),
+        # A rule is applied to all of its matches, and what it undoes is no change.
+        (
+            "pattern { X [upos]; X.upos <> Z } without { X [upos=PUNCT] }"
+            " commands { X.upos = Z } % all words",
+            [(i, "upos", old, "Z")
+             for i, old in enumerate(("DET", "ADJ", "NOUN", "AUX", "PART", "VERB", "PRON"), 1)],
+        ),
+        (
+            "rule a { pattern { X [upos=VERB] } commands { X.upos = Q } }"
+            " rule b { pattern { X [upos=Q] } commands { X.upos = VERB } }",
+            [],
+        ),
+    ],
+)  # fmt: skip
+def test_rules_change_cells(rules: str, changes: list) -> None:
+    assert apply(rules) == changes
+
+
+def test_sentences_that_no_rule_changes_are_the_same_objects() -> None:
+    sentences = list(read(FILE))
+    results = list(edit("pattern { X [upos=INTJ] } commands { X.upos = X }", sentences))
+    assert [a is b for a, b in zip(results, sentences, strict=True)] == [True] * 4 + [False]
+    assert results[4].upos == ["X", "X"]
+    assert sentences[4].upos == ["INTJ", "INTJ"]
+
+
+def test_unusual_cells_stay_as_they_are() -> None:
+    text = "1\ta\t_\tX\t_\tB=1|A=2\t02\tx\t_\tm|n=1\r\n2\tb\t_\tY\t_\t_\t00\troot\t_\t_\r\n\r\n"
+    (sentence,) = read(text.splitlines(keepends=True), "conllu")
+    result, changes = Edit(parse_rules("pattern { X [upos=Y] } commands { X.upos = Z }")).apply(
+        sentence
+    )
+    assert str(result) == text.replace("Y", "Z")
+    assert len(changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (
+            "pattern { X -[det]-> Y; Z [upos=VERB] } commands { add_edge Z -[det]-> Y }",
+            r":5: a-1: after the rules, word 1 \(The\) has several heads: 3 and 6;",
+        ),
+        ("pattern { e: X -[det]-> Y } commands { del_edge e }", "has no head"),
+        (
+            'pattern { X [lemma=/d.*/] } commands { X.lemma = "d" + X.lemma }',
+            "has been applied 1,080 times",
+        ),
+        (
+            'rule r { pattern { X [upos=VERB] } commands { X.upos = "a\tb" } }',
+            "a tab",
+        ),
+    ],
+)
+def test_results_that_are_no_sentences_are_errors(rules: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        apply(rules)
+
+
+@pytest.mark.parametrize(
+    ("before", "rest", "message"),
+    [
+        ("", "", "there is no rule"),
+        ("pattern { X [] } ", "", None),
+        ("pattern { X [] } commands { ", "Y.upos = A }", "'Y' is not declared"),
+        ("pattern { X [] } commands { ", "del_node X }", "words stay as they are"),
+        ("pattern { X [] } commands { ", "add X }", "the command 'add' is unknown"),
+        ("pattern { X -> Y } commands { del_edge ", "X }", "'X' is not an edge"),
+        ("pattern { X -> Y } commands { add_edge ", "X -> Y }", "-> needs a relation"),
+        ("pattern { e: X -> Y } commands { ", "e.length = 3 }", "no feature 'length'"),
+        ("rule r { ", "strat { } }", "the block 'strat' is unknown"),
+        ("rule r { pattern { X [] } commands { X.upos = A } } ", "strat s { }", "a rule is exp"),
+        ("pattern { X [] } commands { X.upos ", "A }", "= is expected"),
+        ("pattern { X [] } commands ", "{ X.upos = A", "has no }"),
+    ],
+)
+def test_mistakes_in_rules_are_located(before: str, rest: str, message: str | None) -> None:
+    with pytest.raises(PatternError, match=message or "has no block commands") as caught:
+        parse_rules(before + rest)
+    assert caught.value.line == 1
+    if rest and not rest.startswith("{"):
+        assert caught.value.column == len(before) + 1

@@ -1,0 +1,102 @@
+"""The matches of patterns are those that a search over all tuples of nodes finds."""
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from depkit.corpus.io import read
+from depkit.corpus.sentence import Sentence
+from depkit.treebank.search.graph import Graph
+from depkit.treebank.search.search import Search, search
+from tests.conftest import HERE, TINY
+from tests.treebank.search.brute_force import ENHANCED, MEANINGS, Meaning, Table, search_all
+
+SENTENCES = HERE / "data" / "search.conllu"
+# The number of words up to which all tuples of so many nodes are tried
+MAX_WORDS = {1: 1000, 2: 40, 3: 14, 4: 10}
+
+
+def assert_same_matches(
+    sentences: Sequence[Sentence], pattern: str, names: str, meaning: Meaning, enhanced: bool
+) -> int:
+    """Compare the matches in all sentences that are short enough, and return their number."""
+    prepared = Search(pattern, enhanced)
+    total = 0
+    for sentence in sentences:
+        if len(sentence) > MAX_WORDS[len(names)]:
+            continue
+        table = Table(list(sentence.lines), enhanced)
+        expected = list(search_all(table, names, meaning))
+        graph = Graph(sentence, enhanced)
+        found = sorted({nodes for nodes, _ in prepared.matcher.find(graph)})
+        assert found == expected, (pattern, str(sentence))
+        total += len(found)
+    return total
+
+
+@pytest.mark.parametrize(("pattern", "names", "meaning"), MEANINGS, ids=lambda x: str(x)[:60])
+def test_patterns_match_as_all_tuples_of_nodes_do(pattern, names, meaning) -> None:
+    sentences = [*read(SENTENCES), *read(TINY)]
+    assert_same_matches(sentences, pattern, names, meaning, enhanced=False)
+
+
+def test_most_patterns_match_somewhere() -> None:
+    sentences = [*read(SENTENCES), *read(TINY)]
+    counts = [sum(1 for _ in search(pattern, sentences)) for pattern, _, _ in MEANINGS]
+    assert sum(count > 0 for count in counts) >= 40 <= len(MEANINGS)
+
+
+@pytest.mark.parametrize(("pattern", "names", "meaning"), ENHANCED, ids=lambda x: str(x)[:60])
+def test_patterns_match_enhanced_dependencies(pattern, names, meaning) -> None:
+    assert assert_same_matches(list(read(SENTENCES)), pattern, names, meaning, enhanced=True)
+
+
+def ewt(shared: Path, step: int) -> list[Sentence]:
+    """Return every so many sentences of EWT."""
+    paths = sorted((shared / "data" / "ud-english-ewt").glob("*.conllu"))
+    return [sentence for path in paths for sentence in islice(read(path), 0, None, step)]
+
+
+def test_patterns_match_in_ewt_as_all_tuples_of_nodes_do(shared) -> None:
+    sentences = ewt(shared, 50)
+    for pattern, names, meaning in MEANINGS:
+        if len(names) < 3:
+            assert_same_matches(sentences, pattern, names, meaning, enhanced=False)
+
+
+def test_patterns_match_enhanced_dependencies_of_ewt(shared) -> None:
+    sentences = ewt(shared, 100)
+    for pattern, names, meaning in ENHANCED:
+        if len(names) < 3:
+            assert_same_matches(sentences, pattern, names, meaning, enhanced=True)
+
+
+def test_a_file_has_the_matches_of_its_sentences(shared) -> None:
+    """Skipping the sentences that cannot match changes nothing."""
+    path = shared / "data" / "ud-english-ewt" / "en_ewt-ud-dev.conllu"
+    sentences = list(read(path))
+    for pattern, names, _ in [*MEANINGS, *ENHANCED]:
+        if len(names) < 3:
+            prepared = Search(pattern, enhanced=(pattern, names, _) in ENHANCED)
+            expected = [(graph.sentence.line, found) for graph, found in prepared.find(sentences)]
+            results = prepared.read(str(path))
+            assert [(graph.sentence.line, found) for graph, found in results] == expected
+
+
+@pytest.mark.parametrize(("pattern", "names", "meaning"), [*MEANINGS[::3], *ENHANCED])
+def test_matches_are_visited_as_they_are_found(pattern, names, meaning) -> None:
+    prepared = Search(pattern, enhanced=(pattern, names, meaning) in ENHANCED)
+    visited: list[tuple[int, object]] = []
+    prepared.visit(
+        str(SENTENCES), lambda graph, found: visited.append((graph.sentence.line, found))
+    )
+    found = [
+        (graph.sentence.line, match)
+        for graph, matches in prepared.read(str(SENTENCES))
+        for match in matches
+    ]
+    assert sorted(visited) == found
+    accepted = [sentence.line for sentence in read(SENTENCES) if prepared.accepts(sentence)]
+    assert accepted == list(dict.fromkeys(line for line, _ in found))
