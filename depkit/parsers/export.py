@@ -93,7 +93,7 @@ def make_graphs(
             copies them into the graph.
         quantize: Whether products are computed in eight bits.
     """
-    from depkit.parsers.engine.export import export_network, make_graph
+    from depkit.parsers.engine.export import export_network, export_tokenizer
     from depkit.parsers.engine.tables import compress_tables
     from depkit.parsers.inputs.dataset import encode
 
@@ -104,16 +104,10 @@ def make_graphs(
     compress_tables(graphs["words"], weights)
     files = {f"{name}.onnx": graph for name, graph in graphs.items()}
     if parser.tokenizer:
-        import torch
-
-        network: Any = parser.tokenizer.network
-        example = {
-            "characters": torch.ones(2, 8, dtype=torch.int64), "sizes": torch.tensor([8, 6])
-        }  # fmt: skip
-        files[TOKENIZER_GRAPH] = make_graph(
-            network, lambda arrays: {"labels": network.label_graph(**arrays)}, example,
-            {"characters": ("batch", "length"), "sizes": ("batch",)},
-        )  # fmt: skip
+        texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
+        files[TOKENIZER_GRAPH] = export_tokenizer(
+            parser.tokenizer.network, parser.tokenizer.encode_slices(texts), quantize
+        )
     return files
 
 

@@ -110,7 +110,7 @@ class TokenizerTraining:
 
     enabled: bool = True  # train a tokenizer if the treebank contains its text
     size: int = setting(80, minimum=1)  # of the network's layers
-    dropout: float = setting(0.2, below=1)
+    dropout: float = setting(0.1, below=1)
     epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)  # more for a small treebank
     rate: float = 4e-3  # the highest learning rate
     # The share of the paragraphs of which an epoch also has a variant: in capital letters, with

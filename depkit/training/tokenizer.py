@@ -41,7 +41,9 @@ from depkit.training.recipe import TokenizerTraining
 from depkit.training.text_variants import Text, TextVariants, read_paragraphs
 
 EMBEDDING = 32  # size of a character's embedding
+DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
 BATCH_CHARACTERS = 3000  # maximum number in a batch, padding included
+SLICE = 256  # characters in a slice of a long passage
 MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
@@ -226,7 +228,7 @@ def _make_slices(passages: Iterable[Passage], characters: Table) -> list[np.ndar
     for passage in passages:
         rows = (encode_text(passage.text, characters)[0], passage.ends, passage.multiword)
         whole = np.stack(rows)
-        slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(whole.shape[1])]
+        slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(whole.shape[1], SLICE)]
     return slices
 
 
@@ -239,9 +241,9 @@ def _make_tokenizer(
     table = build_multiword_table((token.text, token.words) for token in tokens)
     spaces = any(" " in token.text for token in tokens)
     characters = build_character_table(passage.text for passage in passages)
-    network = TokenizerNetwork(len(characters), EMBEDDING, settings.size, settings.dropout).to(
-        device
-    )
+    network = TokenizerNetwork(
+        len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
+    ).to(device)
     patterns = tuple(choose_patterns(passages))
     return Tokenizer(characters, table, spaces, TorchEngine(network, device), patterns)
 

@@ -11,9 +11,10 @@ In the last two, products of matrices are computed in eight bits.
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -22,6 +23,7 @@ from depkit.parsers.inputs.batching import exact_batches
 from depkit.parsers.inputs.dataset import Dataset
 
 BATCH_TOKENS = 1200
+_NO_LIMIT = 1 << 40  # bytes
 SCORE_AXES = {"vectors": ("batch", "length"), "lengths": ("batch",)}
 Tensors = dict[str, Tensor]
 
@@ -52,6 +54,8 @@ def make_graph(
         example: Its arguments; the dimensions that vary must have two elements or more.
         axes: For each argument, the names of its dimensions whose sizes vary, which come first.
     """
+    from onnxscript.optimizer import fold_constants
+
     module = _Function(network, function)
     dynamic = {
         name: dict.fromkeys(range(len(axes[name])), torch.export.Dim.DYNAMIC) for name in example
@@ -70,6 +74,7 @@ def make_graph(
         finally:
             logging.disable(logging.NOTSET)
     assert program is not None
+    fold_constants(program.model, input_size_limit=_NO_LIMIT, output_size_limit=_NO_LIMIT)
     model = program.model_proto
     _name_dimensions(model, axes)
     return model
@@ -140,6 +145,29 @@ def export_network(network: Any, data: Dataset, quantize: bool = True) -> dict[s
                 calibration = [{key: x.numpy() for key, x in part.items()} for part in examples]
                 quantize_products(graphs[name], calibration)
     return graphs
+
+
+def export_tokenizer(
+    network: Any, batches: Iterable[tuple[np.ndarray, np.ndarray]], quantize: bool = True
+) -> Any:
+    """Export a TokenizerNetwork as an onnx.ModelProto.
+
+    Args:
+        network: The network.
+        batches: Characters, [batch, length], and their numbers, [batch], as for `export_network`.
+        quantize: Whether products are computed in eight bits.
+    """
+    network = network.float().eval()
+    example = {"characters": torch.ones(2, 8, dtype=torch.int64), "sizes": torch.tensor([8, 6])}
+    axes = {"characters": ("batch", "length"), "sizes": ("batch",)}
+    graph = make_graph(
+        network, lambda arrays: {"labels": network.label_graph(**arrays)}, example, axes
+    )
+    if quantize:
+        quantize_products(
+            graph, [{"characters": characters, "sizes": sizes} for characters, sizes in batches]
+        )
+    return graph
 
 
 def _of_names(function: Callable[..., Tensors]) -> Callable[[Tensors], Tensors]:

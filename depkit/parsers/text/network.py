@@ -1,10 +1,13 @@
-"""The network of the tokenizer: a BiLSTM that labels characters."""
+"""The network of the tokenizer, which labels characters: convolutions, or a BiLSTM."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from depkit.nn import settings
+from depkit.nn.dilated import DilatedConvolutions
 from depkit.nn.lstm import BiLSTM
 from depkit.parsers.engine.device import send
 
@@ -15,17 +18,32 @@ class TokenizerNetwork(nn.Module):
     Args:
         characters: The number of characters in the vocabulary.
         embedding: The size of the embedding of a character.
-        size: The size of the hidden state of the BiLSTM in each direction.
-        dropout: The dropout of the inputs and outputs of the BiLSTM.
+        size: The size of the layers; that of the hidden state of the BiLSTM in each direction.
+        dilations: Those of the convolutions, see `DilatedConvolutions`; () for a BiLSTM, which
+            tokenizers of older versions have.
+        dropout: The dropout of the embeddings and of what the encoder computes.
     """
 
-    def __init__(self, characters: int, embedding: int, size: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        characters: int,
+        embedding: int,
+        size: int,
+        *,
+        dilations: Sequence[int] = (),
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(characters, embedding, padding_idx=0)
         self.dropout = nn.Dropout(dropout)
-        self.encoder = BiLSTM(embedding, settings.BiLSTM(layers=1, size=size, dropout=0.0))
-        self.ends = nn.Linear(2 * size, 3)
-        self.multiword = nn.Linear(2 * size, 3)
+        self.size, self.dilations = size, tuple(dilations)
+        self.encoder: DilatedConvolutions | BiLSTM = (
+            DilatedConvolutions(embedding, size, dilations, dropout)
+            if dilations
+            else BiLSTM(embedding, settings.BiLSTM(layers=1, size=size, dropout=0.0))
+        )
+        self.ends = nn.Linear(self.encoder.output_size, 3)
+        self.multiword = nn.Linear(self.encoder.output_size, 3)
 
     def forward(self, characters: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Compute logits of what ends after a character, and of the labels for multiword tokens.

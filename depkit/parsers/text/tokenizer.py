@@ -1,4 +1,4 @@
-"""Tokenizer and sentence splitter: a BiLSTM that labels characters.
+"""Tokenizer and sentence splitter: a network that labels characters.
 
 As in UDPipe (Straka 2018) and Stanza (Qi et al. 2020), one classifier says for each character
 whether a token or a sentence ends after it. A second classifier splits multiword tokens into words.
@@ -28,10 +28,10 @@ INSIDE, TOKEN, SENTENCE = 0, 1, 2  # labels: nothing, a token or a sentence ends
 # Labels for multiword tokens. SPLIT: a word ends after the character, inside a token. LOOKUP: the
 # words of the token that ends after the character are in the multiword table. SINGLE: neither.
 SINGLE, SPLIT, LOOKUP = 0, 1, 2
-SLICE = 256  # characters in a slice
+SLICE = 1024  # characters in a slice
 MARGIN = 48  # characters at each end of a slice that are read, but whose labels are not used
 LONGEST_SENTENCE = 1_000  # words; a longer sentence is split
-BATCH_CHARACTERS = 1 << 14
+BATCH_CHARACTERS = 1 << 11
 SPACE = "<space>"
 
 
@@ -73,24 +73,11 @@ class Tokenizer:
         of `patterns`.
         """
         network = self.network
-        text = "".join(texts)
-        indices, offsets = encode_text(text, self.characters)
-        stops = np.searchsorted(offsets, _text_ends(texts)).tolist()
-        slices = np.array(
-            [
-                [start + bound for bound in bounds]
-                for start, stop in pairwise([0, *stops])
-                for bounds in cut_slices(stop - start)
-            ]
-        )
+        indices, offsets, slices = self._cut(texts)
         labels = np.zeros((2, len(indices)), dtype=np.int8)
-        for rows in length_batches(
-            slices[:, 1] - slices[:, 0], BATCH_CHARACTERS, repeat_to_fill=True
-        ):
+        for rows in _batch_slices(slices):
             begin, end, low, high = slices[rows].T
-            characters, sizes = pad(
-                [indices[slice(*bounds)] for bounds in zip(begin, end, strict=True)]
-            )
+            characters, sizes = _pad_slices(indices, begin, end)
             with self.engine.context():
                 best = network.best_labels(characters, sizes)
             position = begin[:, None] + np.arange(characters.shape[1])
@@ -103,6 +90,28 @@ class Tokenizer:
                 ends[last] = max(ends[last], TOKEN) if is_end else ends[first : last + 1].max()
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
         return ends, multiword, offsets
+
+    def _cut(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Encode texts and cut them into slices.
+
+        Returns the indices of their characters and the offsets of these in the concatenated texts,
+        [n] each; and the slices, [slices, 4], as `cut_slices` yields them.
+        """
+        indices, offsets = encode_text("".join(texts), self.characters)
+        stops = np.searchsorted(offsets, _text_ends(texts)).tolist()
+        slices = [
+            [start + bound for bound in bounds]
+            for start, stop in pairwise([0, *stops])
+            for bounds in cut_slices(stop - start)
+        ]
+        return indices, offsets, np.array(slices)
+
+    def encode_slices(self, texts: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield batches of slices of texts: characters, [batch, length], and numbers, [batch]."""
+        indices, _, slices = self._cut(texts)
+        for rows in _batch_slices(slices):
+            begin, end, _, _ = slices[rows].T
+            yield _pad_slices(indices, begin, end)
 
     def decode(
         self, texts: list[str], ends: np.ndarray, multiword: np.ndarray, offsets: np.ndarray
@@ -168,6 +177,17 @@ class Tokenizer:
         return words if words and len(words) > 1 else None
 
 
+def _batch_slices(slices: np.ndarray) -> list[np.ndarray]:
+    sizes = slices[:, 1] - slices[:, 0]
+    return length_batches(sizes, BATCH_CHARACTERS, repeat_to_fill=True)
+
+
+def _pad_slices(
+    indices: np.ndarray, begin: np.ndarray, end: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    return pad([indices[slice(*bounds)] for bounds in zip(begin, end, strict=True)])
+
+
 def _split_sentence(tokens: Sequence[Token], start: int, stop: int) -> Iterator[int]:
     """Yield where parts of tokens[start:stop] end that have at most LONGEST_SENTENCE words each.
 
@@ -188,16 +208,16 @@ def _text_ends(texts: list[str]) -> np.ndarray:
     return np.cumsum([len(text) for text in texts])
 
 
-def cut_slices(size: int) -> Iterator[tuple[int, int, int, int]]:
-    """Cut a text of `size` characters into overlapping slices.
+def cut_slices(size: int, slice_size: int = SLICE) -> Iterator[tuple[int, int, int, int]]:
+    """Cut a text of `size` characters into overlapping slices of `slice_size` characters.
 
     Yields (begin, end, low, high): characters from `begin` to `end` are read, and labels from `low`
     to `high` are used; the others are margins.
     """
-    if size <= SLICE:
+    if size <= slice_size:
         yield 0, size, 0, size
         return
-    step = SLICE - 2 * MARGIN
+    step = slice_size - 2 * MARGIN
     for low in range(0, size, step):
         high = min(low + step, size)
         yield max(0, low - MARGIN), min(size, high + MARGIN), low, high

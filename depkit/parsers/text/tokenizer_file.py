@@ -25,6 +25,7 @@ from depkit.parsers.text.tokenizer import SPACE, Tokenizer
 if TYPE_CHECKING:
     import torch
 
+MAX_LAYERS, MAX_DILATION = 32, 1000  # more is damage
 # From the file of a tokenizer, the number of characters, and the description, to its engine
 MakeEngine = Callable[[Path, int, dict[str, Any]], Engine]
 
@@ -45,7 +46,8 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
         "spaces": tokenizer.spaces,
         "patterns": tokenizer.patterns,
         "embedding": network.embedding.embedding_dim,
-        "size": network.ends.in_features // 2,
+        "size": network.size,
+        "dilations": network.dilations,
         "whole": tokenizer.multiwords.tokens,
         "endings": tokenizer.multiwords.endings,
         "before": _sorted(tokenizer.multiwords.before),
@@ -72,7 +74,14 @@ def read_tokenizer(
 
     def make_engine(path: Path, characters: int, description: dict[str, Any]) -> Engine:
         sizes = characters, description["embedding"], description["size"]
-        network = make_network(path, read_shapes(path), lambda: TokenizerNetwork(*sizes))
+        dilations = tuple(description.get("dilations", ()))
+        if len(dilations) > MAX_LAYERS or not all(
+            isinstance(dilation, int) and 0 < dilation <= MAX_DILATION for dilation in dilations
+        ):
+            raise ValueError("its dilations are not numbers from 1 on")
+        network = make_network(
+            path, read_shapes(path), lambda: TokenizerNetwork(*sizes, dilations=dilations)
+        )
         return TorchEngine(network.to(device).eval(), device, precision or torch.float32)
 
     return _read_tokenizer(directory, make_engine)
