@@ -32,6 +32,7 @@ RARE = 1e-4  # the assumed share of an edit that no word of the same class has
 LAST = "\U0010ffff"  # a character that sorts behind all others
 FLOOR = -5.0  # the network's log-probabilities are clipped to this value from below
 CACHE_SIZE = 100_000  # of `look_up`, in words; the cache is emptied when it is full
+GUESSES_SIZE = 5_000  # of the cache of words that are not in the dictionary
 
 # Weights of the network's log-probability, and of three properties of a candidate: being the lemma
 # of some word with the same UPOS, being a known word, and being the lemma of this form with another
@@ -44,6 +45,9 @@ TAGS, TAGS_MARGIN = 0.5, 5.0
 
 Scored = tuple[str, float]  # an edit script or a tag, and the logarithm of its probability
 Edits = tuple[Counter[Edit], int]  # the number of words by edit, and of all words
+# A lemma, the logarithm of the share of words with its edit, and whether it is the lemma of some
+# word with the same UPOS, that of the form with another UPOS, and a known word
+Found = tuple[str, float, bool, bool, bool]
 WordClass = tuple[str, str]  # UPOS and XPOS, or FEATS where there is no XPOS
 
 
@@ -72,6 +76,7 @@ class Lemmatizer:
         self.dictionary = dictionary
         self.words = words
         self._cache = _Cache(dictionary)
+        self._plausibilities: dict[tuple[str, Tags], _Plausibility] = {}
 
     def look_up(self, forms: Iterable[str], tags: Iterable[Tags]) -> list[str | None]:
         """Return the lemma of each word that the dictionary has, and None for other words."""
@@ -134,54 +139,83 @@ class Lemmatizer:
     ) -> tuple[str, float]:
         """Find the most plausible lemma of a word with these tags.
 
-        An edit is attested if several words of the same class with the same last character have
-        it. Candidates are made by the network's scripts, by attested edits and by the scripts of
-        the same form with another UPOS. A candidate is plausible if it is a lemma of the form with
-        another UPOS, if it is a lemma of any word with the same UPOS, or if its edit is attested.
+        Candidates are made by the network's scripts, by attested edits and by the scripts of the
+        same form with another UPOS; see `_Plausibility`.
 
         Returns:
             The most plausible candidate and its score, or the form and -inf if there is none.
         """
-        tags = self.dictionary.with_usual_upos(tags)
-        lemmas = self.evidence.lemmas[tags[0]]
-        by_ending = self.evidence.edits_by_ending(_word_class(tags), form)
-        attested = self.evidence.attested_edits(_word_class(tags), form)
-        cases = self.evidence.case_shares(_word_class(tags), form)
-        usual_case = max(CASES, key=cases.__getitem__)
-        other_readings = [
-            (script, apply_script(spelling, script))
-            for (spelling, _, script), _ in self.dictionary.readings_ignoring_case(form)
-        ]
-        candidates = [(*parse_script(script), max(value, FLOOR)) for script, value in scripts]
-        lowest = min((value for _, _, value in candidates), default=0.0)
-        candidates += [(usual_case, edit, lowest) for edit in attested]
-        candidates += [(*parse_script(script), lowest) for script, _ in other_readings]
-        other_lemmas = {lemma for _, lemma in other_readings}
+        plausibility = self._find_plausibility(form, self.dictionary.with_usual_upos(tags))
+        candidates = [(parse_script(script), max(value, FLOOR)) for script, value in scripts]
+        lowest = min((value for _, value in candidates), default=0.0)
+        candidates += [(edit, lowest) for edit in plausibility.others]
         best, best_score = form, -inf
-        for case, edit, value in candidates:
-            lemma = apply_edit(form, case, edit)
-            is_other = lemma in other_lemmas
-            if lemma is None or (is_irregular(edit) and not is_other):
+        for edit, value in candidates:
+            if (found := plausibility[edit]) is None:
                 continue
-            is_lemma = lemma in lemmas
-            if not (is_other or is_lemma or edit in attested):
-                continue
-            share = RARE
-            for edits, total in by_ending:
-                share = (edits[edit] + SMOOTHING * share) / (total + SMOOTHING)
-            share *= cases.get(find_case(form, edit, lemma), RARE)
+            lemma, share, is_lemma, is_other, is_word = found
             score = (
-                NETWORK * value + log(share) + LEMMA * is_lemma + OTHER_UPOS * is_other
-                + WORD * (lemma.lower() in self.words)
-            )  # fmt: skip
+                NETWORK * value + share + LEMMA * is_lemma + OTHER_UPOS * is_other + WORD * is_word
+            )
             if score > best_score:
                 best, best_score = lemma, score
         return best, best_score
+
+    def _find_plausibility(self, form: str, tags: Tags) -> "_Plausibility":
+        if (form, tags) not in self._plausibilities:
+            if len(self._plausibilities) >= GUESSES_SIZE:
+                self._plausibilities.clear()
+            self._plausibilities[form, tags] = _Plausibility(self, form, tags)
+        return self._plausibilities[form, tags]
 
     @cached_property
     def evidence(self) -> "_Evidence":
         """Statistics of the dictionary, computed for the first word that is not in it."""
         return _Evidence(self.dictionary)
+
+
+class _Plausibility(dict[tuple[str, Edit], Found | None]):
+    """What speaks for the lemmas that edits make of a form with some tags, computed when needed.
+
+    The key is a case and an edit; the value is None if the lemma is not plausible. An edit is
+    attested if several words of the same class with the same last character have it. A lemma is
+    plausible if it is a lemma of the form with another UPOS, if it is a lemma of any word with the
+    same UPOS, or if its edit is attested.
+    """
+
+    def __init__(self, lemmatizer: Lemmatizer, form: str, tags: Tags) -> None:
+        super().__init__()
+        evidence, word_class = lemmatizer.evidence, _word_class(tags)
+        self.form, self.words = form, lemmatizer.words
+        self.lemmas = evidence.lemmas[tags[0]]
+        self.by_ending = evidence.edits_by_ending(word_class, form)
+        self.attested = evidence.attested_edits(word_class, form)
+        self.cases = evidence.case_shares(word_class, form)
+        usual_case = max(CASES, key=self.cases.__getitem__)
+        readings = lemmatizer.dictionary.readings_ignoring_case(form)
+        scripts = [(spelling, script) for (spelling, _, script), _ in readings]
+        self.other_lemmas = {apply_script(spelling, script) for spelling, script in scripts}
+        # Candidates besides those of the network's scripts
+        self.others = [(usual_case, edit) for edit in self.attested]
+        self.others += [parse_script(script) for _, script in scripts]
+
+    def __missing__(self, key: tuple[str, Edit]) -> Found | None:
+        self[key] = found = self._evaluate(*key)
+        return found
+
+    def _evaluate(self, case: str, edit: Edit) -> Found | None:
+        lemma = apply_edit(self.form, case, edit)
+        is_other = lemma in self.other_lemmas
+        if lemma is None or (is_irregular(edit) and not is_other):
+            return None
+        is_lemma = lemma in self.lemmas
+        if not (is_other or is_lemma or edit in self.attested):
+            return None
+        share = RARE
+        for edits, total in self.by_ending:
+            share = (edits[edit] + SMOOTHING * share) / (total + SMOOTHING)
+        share *= self.cases.get(find_case(self.form, edit, lemma), RARE)
+        return lemma, log(share), is_lemma, is_other, lemma.lower() in self.words
 
 
 class _Evidence:
