@@ -223,7 +223,10 @@ def test_an_empty_file_parses_to_nothing(model, tmp_path, capfd):
         (["--device", "cuda:9"], "no device"),
         (["--device", "meta"], "no device"),
         (["--set", "training.accumulate=0"], "takes 1 or more"),
-        (["--set", "inputs.word=0", "--set", "inputs.affix=0"], "nothing to read"),
+        (
+            ["--set", "inputs.word=0", "--set", "inputs.affix=0", "--set", "inputs.prior=0"],
+            "nothing to read",
+        ),
         (["--max-time", "0s"], "no time to train"),
         (["--seed", "99999999999999999"], "--seed"),
         (["--dev-split", "7", "--dev", ""], "between 0 and 1"),
