@@ -18,7 +18,7 @@ from depkit.ensemble.training import train_ensemble
 from depkit.parsers.graph import calibration
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.model_directory import WEIGHTS, read_config
-from depkit.training import distributed, loop
+from depkit.training import distributed, loop, tokenizer
 from tests.conftest import TINY, TREES
 from tests.parsers.inputs.elmo_files import write_features
 from tests.parsers.inputs.small_transformers import save_bert
@@ -319,7 +319,8 @@ def test_ranks_sum_gradients_on_the_gpu(files, tmp_path, monkeypatch):
     assert read_losses(tmp_path / "rank") == read_losses(tmp_path / "alone")
 
 
-def test_text_is_parsed_with_the_probabilities_of_the_cpu(files, tmp_path):
+def test_text_is_parsed_with_the_probabilities_of_the_cpu(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(tokenizer, "MIN_UPDATES", 5)
     arguments = job("characters", files, tmp_path)
     arguments["settings"] += ["tokenizer.enabled=true", "tokenizer.size=8", "tokenizer.epochs=1"]
     texts, numbers = [], []
