@@ -91,6 +91,7 @@ class _State:
         self.pinned: list[torch.Tensor] = []  # kept, so that their addresses stay theirs
         self.to_host: list[tuple[torch.Tensor, torch.Tensor]] = []  # copies that are not finished
         self.from_host: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.is_active = False  # within `pretend_gpu`
         self.is_capturing = False  # a CUDA graph
         self.local = threading.local()
 
@@ -429,16 +430,15 @@ def _capture(_graph: Graph) -> Iterator[None]:
 
 
 def _register_factories() -> None:
-    """Make `torch.zeros(2, device="cuda")` return a PretendTensor.
-
-    Without `pretend_gpu` it fails as before, because torch initialises CUDA first.
-    """
+    """Make `torch.zeros(2, device="cuda")` return a PretendTensor within `pretend_gpu`."""
 
     def register(name: str) -> None:
         packet, _, overload = name.partition(".")
         function = getattr(getattr(torch.ops.aten, packet), overload or "default")
 
         def make(*args, device=None, pin_memory=None, **options):
+            if not _state.is_active:
+                raise AssertionError("Torch not compiled with CUDA enabled")
             if not packet.startswith("empty"):
                 _state.launch(packet)
             index = _parse_device(device).index
@@ -495,6 +495,7 @@ def pretend_gpu() -> Iterator[None]:
             (_foreach_utils, {"_foreach_supported_types": supported}),
         ):  # fmt: skip
             patches.enter_context(patch.multiple(target, **values))
+        _state.is_active = True
         try:
             yield
         finally:

@@ -29,6 +29,7 @@ from tests.bench.processes import subtract_start_up
 from tests.bench.stages import make_stage
 from tests.conftest import TINY
 from tests.parsers.inputs.small_transformers import save_bert
+from tests.pretend_gpu import WHY_NOT
 
 BATCH, LENGTH, INPUT_SIZE, SIZE, LABELS = 3, 5, 20, 40, 7
 TOKENS = BATCH * LENGTH
@@ -200,6 +201,9 @@ def options(tmp_path):
 @pytest.mark.parametrize(
     ("function", "arguments", "figure"),
     [
+        ("family", ("tagger",), "words/s"),
+        ("family", ("kk2018-small",), "parsing"),
+        ("family", ("g2g-sent",), "parsing"),
         ("train", ("bilstm", "bfloat16", 5000), "words/s"),
         ("train", ("finetune", "tf32", 1000), "words/s"),
         ("train_compiled", ("selfatt", "encoder", 5000), "words/s"),
@@ -226,6 +230,21 @@ def test_every_gpu_measure_gives_a_figure_or_a_reason(
     assert ready is None
     torch.set_float32_matmul_precision("highest")
     assert figure in figures or figure in figures["note"] + figures.get("text", "")
+
+
+@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+@pytest.mark.parametrize(
+    ("function", "arguments", "figure"),
+    [
+        ("family", ("refine",), "0 waits; parsing: "),
+        ("train_graphed", ("bilstm", 5000), "without the graph"),
+    ],
+)
+def test_a_gpu_measure_runs_on_the_pretend_gpu(function, arguments, figure, options):
+    row = gpu.PlannedRow("group", "name", 1, function, arguments)
+    parsed = gpu.parse_arguments([*options, "--device", "pretend"])
+    _, figures = gpu.measure([row], parsed, time.monotonic() + 0.5)
+    assert figure in figures["note"]
 
 
 def test_the_gpu_benchmark_ends_in_time(options, tmp_path):
