@@ -1,6 +1,7 @@
 """depkit search: matches as text, CoNLL-U, tables and JSON, counts and clusters."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,24 @@ def test_json_has_a_line_for_each_match() -> None:
         "file": str(FILE), "line": 1, "sent_id": "a-1", "nodes": {"V": "6", "N": "3"},
         "edges": {"e": ["6", "nsubj", "3"]}, "fields": {"V.form": "see"},
     }  # fmt: skip
+
+
+def test_a_page_shows_the_trees_of_the_matches(tmp_path: Path) -> None:
+    page = tmp_path / "found.html"
+    pattern = 'pattern { V -[nsubj]-> N; N [form<>"<b>"] }'
+    run(pattern, FILE, "-o", page)
+    text = page.read_text()
+    assert text.count("<article>") == text.count("<svg ") == 2
+    assert "<mark>dog<sub>N</sub></mark> did n&#x27;t <mark>see<sub>V</sub></mark>" in text
+    assert "3 matches in 2 sentences" in text
+    assert "form&lt;&gt;&quot;&lt;b&gt;&quot;" in text and "<b>" not in text
+    # The arcs of matched words are thick.
+    assert text.count('stroke-width="2.6"') == 2
+    headings = re.findall("<h2>(.*)</h2>", text)
+    assert headings == [f"{FILE}:1: a-1", f"{FILE}:15: a-2"]
+    hostile = "# sent_id = <i>\n1\t<script>\u202e\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+    out, _ = run("pattern { X [upos=X] }", "-", "--format", "html", stdin=hostile)
+    assert "<i>" not in out and "<script>" not in out and "\u202e" not in out
 
 
 def test_counts(tmp_path: Path) -> None:
@@ -141,7 +160,7 @@ def test_a_pattern_can_be_in_a_file(tmp_path: Path) -> None:
         (["pattern { X [] }", FILE, "--by", "upos"], "'upos' is no key"),
         (["pattern { X [] }", FILE, "--by", "{ X [ }"], "column 7 of the pattern"),
         (["pattern { X [] }", FILE, "--count", "--fields", "X"], "contradicts"),
-        (["pattern { X [] }", FILE, "--count", "--format", "conllu"], "CoNLL-U"),
+        (["pattern { X [] }", FILE, "--count", "--format", "conllu"], "tsv or json"),
         (["pattern { X [] }", FILE, "--fields", "X", "--format", "text"], "tsv or json"),
         (["pattern { X [] }", "-", "-"], "standard input"),
     ],
