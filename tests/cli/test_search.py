@@ -134,6 +134,26 @@ def test_words_of_multiword_tokens_are_nodes() -> None:
     )
 
 
+def test_names_of_features_in_other_forms(tmp_path: Path) -> None:
+    path = tmp_path / "layers.conllu"
+    cells = ("Number[psor]=Sing|__x=1", "Case=Nom", "_")
+    rows = ("_", "_", "Case=Acc|Odd__y=2")
+    path.write_text(
+        "1\tfirst\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+        + "".join(
+            f"1\ta\t_\tX\t_\t{feats}\t0\troot\t_\t{misc}\n\n"
+            for feats, misc in zip(cells, rows, strict=True)
+        )
+    )
+    for feature, line in (
+        ("Number__psor=Sing", 3), ("Number__psor", 3), ("__x=1", 3), ("Case", 5), ("Case=Nom", 5),
+        ("__MISC__Case=Acc", 7), ("__MISC__Case", 7),
+    ):  # fmt: skip
+        out = run(f"pattern {{ X [{feature}] }}", path, "--fields", "line")[0]
+        assert out.split() == ["line", str(line)], feature
+    assert run("pattern { X [Case=Acc] }", path, "--count")[0] == "0\n"
+
+
 def test_enhanced_dependencies() -> None:
     pattern = "pattern { X -[E:nsubj]-> Y }"
     assert "--enhanced" in run(pattern, FILE, code=2)[1]
