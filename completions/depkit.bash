@@ -154,7 +154,7 @@ _depkit_value() {
         "search")
             case $2 in
                 --by | --fields | --encoding | 0) echo "free" ;;
-                --format) echo "words text conllu tsv json" ;;
+                --format) echo "words text conllu tsv json html" ;;
                 -o | --output | [1-9]*) echo "file" ;;
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
             esac

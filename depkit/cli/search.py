@@ -1,5 +1,6 @@
 """`depkit search`: finds the sentences of treebanks that match a pattern."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from depkit.cli.output import needs_colour, print_message
 from depkit.cli.tables import Table, render_table
 from depkit.corpus.formats import format_from_filename
 from depkit.corpus.io import write
+from depkit.drawing.report.matches import render_matches
 from depkit.files.atomic import check_writable
 from depkit.files.progress import reading_bar
 from depkit.files.streams import open_lines, open_output
@@ -26,7 +28,10 @@ from depkit.treebank.search.output import make_record, mark_words, with_match_co
 from depkit.treebank.search.pattern import PatternError
 from depkit.treebank.search.search import Search
 
-Layout = Literal["text", "conllu", "tsv", "json"]
+Layout = Literal["text", "conllu", "tsv", "json", "html"]
+_SUFFIXES: dict[str, Layout] = {
+    ".tsv": "tsv", ".json": "json", ".jsonl": "json", ".html": "html", ".htm": "html",
+}  # fmt: skip
 Results = Iterator[tuple[Graph, list[Found]]]
 
 
@@ -82,6 +87,9 @@ def search_command(
         elif chosen == "conllu":
             found_sentences = (with_match_comments(search, *result) for result in results())
             write(found_sentences, output, encoding)
+        elif chosen == "html":
+            with open_output(output) as stream:
+                stream.writelines(render_matches(search, read_pattern(pattern, ""), results()))
         else:
             colour = output == "-" and needs_colour("auto")
             with open_output(output, colours=chosen == "text") as stream:
@@ -177,15 +185,15 @@ def _pattern_errors(name: str) -> Iterator[None]:
 def _choose_layout(layout: Layout | None, output: str, has_fields: bool, is_table: bool) -> Layout:
     """Return the layout of the output; raise BadParameter for contradicting options."""
     by_name: Layout = "conllu" if format_from_filename(output) else "text"
-    if output.lower().endswith((".tsv", ".json", ".jsonl")):
-        by_name = "tsv" if output.lower().endswith(".tsv") else "json"
+    by_name = _SUFFIXES.get(os.path.splitext(output.lower())[1], by_name)
     chosen = layout or ("tsv" if has_fields and by_name == "text" else by_name)
     if has_fields and is_table:
         raise typer.BadParameter("it contradicts --count and --by", param_hint="--fields")
-    if has_fields and chosen in ("text", "conllu"):
+    if has_fields and chosen not in ("tsv", "json"):
         raise typer.BadParameter("it needs --format tsv or json", param_hint="--fields")
-    if is_table and chosen == "conllu":
-        raise typer.BadParameter("counts cannot be in CoNLL-U", param_hint="--format")
+    if is_table and chosen in ("conllu", "html"):
+        message = "counts are text, tsv or json"
+        raise typer.BadParameter(message, param_hint="--format")
     return chosen
 
 

@@ -72,6 +72,7 @@ COMMANDS = {
     "check in JSON": ["check", "GOLD", "--json"],
     "search": ["search", "pattern { e: X -> Y }", "GOLD", "PRED", "-v"],
     "search in a table": ["search", "pattern { X [] }", "GOLD", "--fields", "X.form,file,text"],
+    "search in a page": ["search", "pattern { X [] }", "GOLD", "--format", "html"],
     "search in JSON": ["search", "pattern { X [] }", "GOLD", "--format", "json"],
     "search in CoNLL-U": ["search", "pattern { X [] }", "GOLD", "--format", "conllu"],
     "clusters": ["search", "pattern { e: X -> Y }", "GOLD", "--by", "e.label", "--by", "Y.form"],

@@ -1,6 +1,7 @@
 """depkit search: matches as text, CoNLL-U, tables and JSON, counts and clusters."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,24 @@ def test_json_has_a_line_for_each_match() -> None:
     }  # fmt: skip
 
 
+def test_a_page_shows_the_trees_of_the_matches(tmp_path: Path) -> None:
+    page = tmp_path / "found.html"
+    pattern = 'pattern { V -[nsubj]-> N; N [form<>"<b>"] }'
+    run(pattern, FILE, "-o", page)
+    text = page.read_text()
+    assert text.count("<article>") == text.count("<svg ") == 2
+    assert "<mark>dog<sub>N</sub></mark> did n&#x27;t <mark>see<sub>V</sub></mark>" in text
+    assert "3 matches in 2 sentences" in text
+    assert "form&lt;&gt;&quot;&lt;b&gt;&quot;" in text and "<b>" not in text
+    # The arcs of matched words are thick.
+    assert text.count('stroke-width="2.6"') == 2
+    headings = re.findall("<h2>(.*)</h2>", text)
+    assert headings == [f"{FILE}:1: a-1", f"{FILE}:15: a-2"]
+    hostile = "# sent_id = <i>\n1\t<script>\u202e\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+    out, _ = run("pattern { X [upos=X] }", "-", "--format", "html", stdin=hostile)
+    assert "<i>" not in out and "<script>" not in out and "\u202e" not in out
+
+
 def test_counts(tmp_path: Path) -> None:
     assert run(SUBJECTS, FILE, "--count")[0] == "4\n"
     copy = tmp_path / "copy.conllu"
@@ -115,6 +134,26 @@ def test_words_of_multiword_tokens_are_nodes() -> None:
     )
 
 
+def test_names_of_features_in_other_forms(tmp_path: Path) -> None:
+    path = tmp_path / "layers.conllu"
+    cells = ("Number[psor]=Sing|__x=1", "Case=Nom", "_")
+    rows = ("_", "_", "Case=Acc|Odd__y=2")
+    path.write_text(
+        "1\tfirst\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+        + "".join(
+            f"1\ta\t_\tX\t_\t{feats}\t0\troot\t_\t{misc}\n\n"
+            for feats, misc in zip(cells, rows, strict=True)
+        )
+    )
+    for feature, line in (
+        ("Number__psor=Sing", 3), ("Number__psor", 3), ("__x=1", 3), ("Case", 5), ("Case=Nom", 5),
+        ("__MISC__Case=Acc", 7), ("__MISC__Case", 7),
+    ):  # fmt: skip
+        out = run(f"pattern {{ X [{feature}] }}", path, "--fields", "line")[0]
+        assert out.split() == ["line", str(line)], feature
+    assert run("pattern { X [Case=Acc] }", path, "--count")[0] == "0\n"
+
+
 def test_enhanced_dependencies() -> None:
     pattern = "pattern { X -[E:nsubj]-> Y }"
     assert "--enhanced" in run(pattern, FILE, code=2)[1]
@@ -141,7 +180,7 @@ def test_a_pattern_can_be_in_a_file(tmp_path: Path) -> None:
         (["pattern { X [] }", FILE, "--by", "upos"], "'upos' is no key"),
         (["pattern { X [] }", FILE, "--by", "{ X [ }"], "column 7 of the pattern"),
         (["pattern { X [] }", FILE, "--count", "--fields", "X"], "contradicts"),
-        (["pattern { X [] }", FILE, "--count", "--format", "conllu"], "CoNLL-U"),
+        (["pattern { X [] }", FILE, "--count", "--format", "conllu"], "tsv or json"),
         (["pattern { X [] }", FILE, "--fields", "X", "--format", "text"], "tsv or json"),
         (["pattern { X [] }", "-", "-"], "standard input"),
     ],

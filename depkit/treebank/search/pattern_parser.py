@@ -44,6 +44,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">": lambda a, b: a > b,
 }
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+_MAX_PARTS = 200  # Each node and edge can need a level of recursion in the matcher.
 _BLOCKS = "a pattern consists of the blocks pattern, with, without and global, each with { }"
 
 # A function that returns a feature of the node or the edge with which it is called
@@ -111,6 +112,8 @@ class PatternParser:
         """Make the constraints, now that all names are known."""
         for make in self.unresolved:
             make()
+        if sum(len(block.nodes) + len(block.edges) for block in self.pattern.blocks) > _MAX_PARTS:
+            self.scanner.fail(f"the pattern has more than {_MAX_PARTS} nodes and edges", 0)
         for block in self.pattern.blocks:
             for edge in block.edges:
                 if edge.name in block.nodes or edge.name in self.pattern.kernel.nodes:

@@ -53,8 +53,10 @@ def _of_feature(name: str, condition: Condition) -> tuple[int, list[str]] | None
     if name in ("textform", "wordform", "__id__") or condition.absent:
         return None
     key = name.removeprefix("__MISC__").partition("__")[0]
+    if not key:  # It begins with __, so it is no name of UD.
+        return None
     if not values:  # The feature must be defined.
-        return _FEATURE_RANK + 2, [f"{key}"]
+        return _FEATURE_RANK + 2, [key]
     if key != name:  # Layers are written in another way in the file.
         return _FEATURE_RANK, [f"={value}" for value in values]
     return _FEATURE_RANK, [f"{key}={value}" for value in values]

@@ -2,11 +2,12 @@
 
 import pytest
 
+from depkit.corpus.sentence import Sentence
 from depkit.files.errors import ArgumentError
 from depkit.treebank.search.conditions import Regex, RegexError
 from depkit.treebank.search.pattern import PatternError
 from depkit.treebank.search.pattern_parser import parse_pattern
-from depkit.treebank.search.search import Search
+from depkit.treebank.search.search import Search, search
 
 MISTAKES = [
     ("", "patern { }", 1, "the block 'patern' is unknown"),
@@ -48,6 +49,17 @@ def test_mistakes_are_located(before: str, wrong: str, line: int, message: str |
     # A few mistakes are noticed only after the wrong part begins.
     assert error.column > len(before.rpartition("\n")[2])
     assert f"line {line}, column {error.column} of the pattern: " in str(error)
+
+
+def test_a_pattern_cannot_be_endless() -> None:
+    nodes = "; ".join(f"X{i} []" for i in range(300))
+    with pytest.raises(PatternError, match="more than 200 nodes and edges"):
+        parse_pattern(f"pattern {{ {nodes} }}")
+    # The largest pattern is within Python's limit of recursion.
+    chain = "; ".join(f"X{i} < X{i + 1}" for i in range(198))
+    parse_pattern(f"pattern {{ {chain} }}")
+    sentence = Sentence.from_words(["a"] * 250, head=[*range(250)])
+    assert len(list(search(f"pattern {{ {chain} }}", sentence))) == 250 - 198 + 1
 
 
 @pytest.mark.parametrize(
