@@ -36,7 +36,9 @@ def assert_same_matches(
     return total
 
 
-@pytest.mark.parametrize(("pattern", "names", "meaning"), MEANINGS, ids=lambda x: str(x)[:60])
+@pytest.mark.parametrize(
+    ("pattern", "names", "meaning"), MEANINGS, ids=[meaning[0] for meaning in MEANINGS]
+)
 def test_patterns_match_as_all_tuples_of_nodes_do(pattern, names, meaning) -> None:
     sentences = [*read(SENTENCES), *read(TINY)]
     assert_same_matches(sentences, pattern, names, meaning, enhanced=False)
