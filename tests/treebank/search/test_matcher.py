@@ -50,7 +50,9 @@ def test_most_patterns_match_somewhere() -> None:
     assert sum(count > 0 for count in counts) >= 40 <= len(MEANINGS)
 
 
-@pytest.mark.parametrize(("pattern", "names", "meaning"), ENHANCED, ids=lambda x: str(x)[:60])
+@pytest.mark.parametrize(
+    ("pattern", "names", "meaning"), ENHANCED, ids=[meaning[0] for meaning in ENHANCED]
+)
 def test_patterns_match_enhanced_dependencies(pattern, names, meaning) -> None:
     assert assert_same_matches(list(read(SENTENCES)), pattern, names, meaning, enhanced=True)
 
