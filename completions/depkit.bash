@@ -91,6 +91,13 @@ _depkit_value() {
                 --device) echo "words auto cpu cuda mps" ;;
             esac
             ;;
+        "export")
+            case $2 in
+                --sentences) echo "file" ;;
+                --encoding) echo "free" ;;
+                0) echo "model" ;;
+            esac
+            ;;
         "eval")
             case $2 in
                 --punct) echo "words keep ptb ptb7 ctb unicode upos deprel" ;;
@@ -217,6 +224,7 @@ _depkit_options() {
         "parse") echo "--model --mean --input --tags --decode --root --tokenizer --format --dependencies --output --output-dir --prob --marginals --passes --out-of-fold --elmo --set --treebank --shard --workers --distribute --address --skip-done --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --elmo --treebank --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
+        "export") echo "--sentences --encoding --quiet --help --debug" ;;
         "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --where --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
@@ -268,7 +276,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag jackknife eval analyze convert check diff suspects search select edit stats show report info"
+        reply="words train ensemble distill parse tag jackknife export eval analyze convert check diff suspects search select edit stats show report info"
     fi
     COMPREPLY=()
     case $reply in

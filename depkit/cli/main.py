@@ -31,6 +31,7 @@ COMMANDS = {
     "parse": "Parse text or treebanks into dependency trees.",
     "tag": "Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA.",
     "jackknife": "Tag a training file by taggers that have not seen it.",
+    "export": "Export a model, to parse without torch.",
     "eval": "Score parsed files against a gold file.",
     "analyze": "Break scores down by distance, depth, relation and more.",
     "convert": "Convert Penn trees to dependencies, and between CoNLL formats.",

@@ -1,0 +1,45 @@
+"""depkit export writes the graphs of a model, and says why it cannot; the options of engines."""
+
+import pytest
+
+from depkit.parsers.config import Inputs
+from depkit.parsers.model_directory import find_graphs
+from tests.cli.commands import Command, assert_fails
+from tests.conftest import TINY
+from tests.parsers.small_parsers import make_random_parser, save_parser
+
+export, parse = Command("export"), Command("parse")
+
+
+@pytest.mark.slow
+def test_an_exported_model_is_run_with_onnx_runtime(tiny, tmp_path, monkeypatch):
+    directory = save_parser(make_random_parser(tiny, 1, encoder="selfatt"), tmp_path / "model")
+    _, err = export(directory, "--sentences", TINY)
+    assert "wrote words.onnx, scores.onnx, labels.onnx in" in err
+    assert set(find_graphs(directory)) == {"words", "scores", "labels"}
+    out, _ = parse(TINY, "--model", directory, "--engine", "onnx")
+    monkeypatch.setenv("DEPKIT_ENGINE", "auto")
+    assert parse(TINY, "--model", directory)[0] == out
+    assert export(directory, "-q")[1] == ""
+
+
+def test_what_cannot_be_exported_is_said(tiny, tmp_path, capfd):
+    assert_fails(capfd, ["export", str(tmp_path / "none")], 1, "there is no model")
+    parser = make_random_parser(tiny, 1, inputs=Inputs(word=6, draft=3), encoder="selfatt")
+    directory = save_parser(parser, tmp_path / "model")
+    assert_fails(capfd, ["export", str(directory)], 2, "cannot be exported")
+    assert not find_graphs(directory)
+
+
+def test_the_former_name_of_distribute_is_understood():
+    out, err = parse(TINY, "--engine", "processes")
+    assert "--engine processes is now called --distribute processes" in err
+    assert out == parse(TINY)[0]
+    assert parse(TINY, "--engine", "processes", "-q")[1] == ""
+
+
+def test_wrong_engines_are_refused(capfd):
+    assert_fails(capfd, ["parse", str(TINY), "--engine", "tf"], 2, "'auto', 'onnx', 'torch'")
+    assert_fails(capfd, ["tag", str(TINY), "--engine", "ray"], 2, "'auto', 'onnx', 'torch'")
+    command = ["parse", str(TINY), "--engine", "onnx", "--precision", "float32"]
+    assert_fails(capfd, command, 2, "its precision is int8, not float32")
