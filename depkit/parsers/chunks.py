@@ -1,8 +1,9 @@
 """The batch pipeline of parsing: read sentences in chunks, and compute batches on worker threads.
 
 A chunk is a part of the stream of sentences, large enough that sentences of similar length can be
-batched together. All of its sentences are in the same block of their file, see `corpus.blocks`. Its
-sentences are read and encoded while batches of the previous chunk are computed.
+batched together. All of its sentences are in the same block of their file, see `corpus.blocks`,
+unless the engine has the same results for any batches. Its sentences are read and encoded while
+batches of the previous chunk are computed.
 """
 
 from collections import deque
@@ -126,7 +127,8 @@ def _generate_results(
             except Exception as error:  # the sentences before it are parsed first
                 reading_error = error
                 break
-            if sentence.block != block:  # its chunks are the same wherever reading has begun
+            # If results depend on the batch, a block has the same chunks wherever reading began.
+            if sentence.block != block and engine.pads_batches:
                 if sentences:
                     yield from finish_chunk()
                 block, words, limit = sentence.block, 0, CHUNK if sentence.block else FIRST_CHUNK
