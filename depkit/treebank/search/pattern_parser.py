@@ -61,11 +61,13 @@ def parse_clauses(text: str, pattern: Pattern) -> Block:
     parser = PatternParser(Scanner(text))
     parser.pattern = Pattern(pattern.kernel)
     block = Block()
+    parser.pattern.filters.append((True, block))
     parser.parse_block(block)
     parser.scanner.skip_blanks()
     if parser.scanner.position < len(text):
         parser.scanner.fail(f"nothing may follow }}, but {parser.scanner.describe_next()} does")
     parser.resolve()
+    pattern.labels += parser.pattern.labels
     return block
 
 
