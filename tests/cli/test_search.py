@@ -179,6 +179,8 @@ def test_a_pattern_can_be_in_a_file(tmp_path: Path) -> None:
         (["pattern { X [] }", FILE, "--by", "Y.upos"], "the pattern has no node 'Y'"),
         (["pattern { X [] }", FILE, "--by", "upos"], "'upos' is no key"),
         (["pattern { X [] }", FILE, "--by", "{ X [ }"], "column 7 of the pattern"),
+        (["pattern { e: X -> Y }", FILE, "--by", "{ Y -> e }"], "of a node and of an edge"),
+        (["pattern { X [] }", FILE, "--by", "{ X -[E:obj]-> Y }"], "--enhanced"),
         (["pattern { X [] }", FILE, "--count", "--fields", "X"], "contradicts"),
         (["pattern { X [] }", FILE, "--count", "--format", "conllu"], "tsv or json"),
         (["pattern { X [] }", FILE, "--fields", "X", "--format", "text"], "tsv or json"),

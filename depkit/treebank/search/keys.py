@@ -44,6 +44,7 @@ def parse_key(text: str, search: Search, argument: str = "by") -> Key:
 
     if stripped.startswith("{"):
         block = parse_clauses(stripped, search.pattern)
+        search.check_enhanced()
         plan = search.matcher.plan_extension(block)
         return lambda graph, found: "Yes" if search.matcher.extends(graph, found, plan) else "No"
     if "#" in stripped:

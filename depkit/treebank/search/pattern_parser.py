@@ -61,11 +61,13 @@ def parse_clauses(text: str, pattern: Pattern) -> Block:
     parser = PatternParser(Scanner(text))
     parser.pattern = Pattern(pattern.kernel)
     block = Block()
+    parser.pattern.filters.append((True, block))
     parser.parse_block(block)
     parser.scanner.skip_blanks()
     if parser.scanner.position < len(text):
         parser.scanner.fail(f"nothing may follow }}, but {parser.scanner.describe_next()} does")
     parser.resolve()
+    pattern.labels += parser.pattern.labels
     return block
 
 
@@ -114,10 +116,11 @@ class PatternParser:
             make()
         if sum(len(block.nodes) + len(block.edges) for block in self.pattern.blocks) > _MAX_PARTS:
             self.scanner.fail(f"the pattern has more than {_MAX_PARTS} nodes and edges", 0)
+        kernel = self.pattern.kernel
         for block in self.pattern.blocks:
-            for edge in block.edges:
-                if edge.name in block.nodes or edge.name in self.pattern.kernel.nodes:
-                    self.scanner.fail(f"{edge.name!r} is the name of a node and of an edge", 0)
+            edges = {edge.name for edge in (*kernel.edges, *block.edges)}
+            if both := edges & (kernel.nodes.keys() | block.nodes.keys()):
+                self.scanner.fail(f"{min(both)!r} is the name of a node and of an edge", 0)
 
     def parse_items(self, parse_item: Callable[[], None]) -> None:
         """Parse { item; item; ... }."""

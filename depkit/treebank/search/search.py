@@ -87,10 +87,13 @@ class Search:
         self.enhanced = enhanced
         self.pattern = parse_pattern(pattern) if isinstance(pattern, str) else pattern
         self.matcher = Matcher(self.pattern)
-        if not enhanced and any(label.names_enhanced for label in self.pattern.labels):
-            raise ArgumentError(
-                "enhanced", "the pattern has an enhanced relation, so this must be given as well"
-            )
+        self.check_enhanced()
+
+    def check_enhanced(self) -> None:
+        """Raise ArgumentError for an enhanced relation in the pattern without `enhanced`."""
+        if not self.enhanced and any(label.names_enhanced for label in self.pattern.labels):
+            message = "the pattern has an enhanced relation, so this must be given as well"
+            raise ArgumentError("enhanced", message)
 
     def read(
         self, path: str, format: str | None = None, encoding: str = "utf-8"

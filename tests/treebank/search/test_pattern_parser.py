@@ -51,6 +51,20 @@ def test_mistakes_are_located(before: str, wrong: str, line: int, message: str |
     assert f"line {line}, column {error.column} of the pattern: " in str(error)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pattern { e: X -> e }",
+        "pattern { X []; X: Y -> Z }",
+        "pattern { e: X -> Y } without { Y -> e }",
+        "pattern { X -> Y } without { X: Y -> Z }",
+    ],
+)
+def test_a_name_is_that_of_a_node_or_of_an_edge(text: str) -> None:
+    with pytest.raises(PatternError, match="is the name of a node and of an edge"):
+        parse_pattern(text)
+
+
 def test_a_pattern_cannot_be_endless() -> None:
     nodes = "; ".join(f"X{i} []" for i in range(300))
     with pytest.raises(PatternError, match="more than 200 nodes and edges"):
