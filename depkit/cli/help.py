@@ -32,8 +32,6 @@ class _HelpLayout:
 
     def format_help(self: Any, context: Any, formatter: Any) -> None:
         """Choose Rich's panels or plain text for this terminal, then format the help."""
-        from rich.markup import escape
-
         columns = shutil.get_terminal_size().columns
         has_panels = sys.stdout and sys.stdout.isatty() and columns >= _MIN_PANEL_WIDTH
         self.rich_markup_mode = "rich" if has_panels else None
@@ -50,6 +48,8 @@ class _HelpLayout:
             if len(parameters) <= _MAX_WITHOUT_SECTIONS:
                 parameter.rich_help_panel = None
         if has_panels:  # What is in brackets, such as [upos=VERB], is not Rich's markup.
+            from rich.markup import escape
+
             for described in (self, *parameters):
                 described.help = escape(described.help or "")
         super().format_help(context, formatter)  # type: ignore[misc]

@@ -51,7 +51,9 @@ def load_on_torch(
     """Load a parser; the arguments and errors are those of `loading.load`."""
     path = find_model(model)
     if (path / ENSEMBLE).is_file():
-        return _load_ensemble(path, device, precision, threads, settings)
+        return _load_ensemble(
+            path, device=device, precision=precision, threads=threads, settings=settings
+        )
     config, _ = read_config(path)
     config = apply_test_time_settings(config, settings or [])
     vocabulary = read_vocabulary(path)
@@ -73,6 +75,7 @@ def load_on_torch(
 
 def _load_ensemble(
     path: Path,
+    *,
     device: str,
     precision: str,
     threads: int | None,

@@ -43,7 +43,7 @@ from depkit.training.text_variants import Text, TextVariants, read_paragraphs
 EMBEDDING = 32  # size of a character's embedding
 DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
 BATCH_CHARACTERS = 3000  # maximum number in a batch, padding included
-SLICE = 256  # characters in a slice of a long passage
+
 MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
@@ -147,15 +147,22 @@ def train_tokenizer(
     seed: int = 1,
     max_time: float = float("inf"),
     report: Callable[[str], None] = lambda text: None,
+    initial: Tokenizer | None = None,
 ) -> tuple[Tokenizer, dict[str, float]]:
     """Train a tokenizer. The best epoch is selected by the mean F1 of dev tokens and sentences.
 
     The learning rate falls to 0 with the epochs or with the time, whichever ends sooner. Also
-    returns the dev scores, see `segmentation_scores`. report: receives a line for some epochs.
+    returns the dev scores, see `segmentation_scores`. report: receives a line for some epochs;
+    initial: a tokenizer with whose characters and weights the training begins, as the recipe
+    en-ewt says.
     """
     torch.manual_seed(seed)
     paragraphs = list(read_paragraphs(train))
-    tokenizer = _make_tokenizer(settings, paragraphs, device)
+    tokenizer = _make_tokenizer(
+        settings, paragraphs, device, initial.characters if initial else None
+    )
+    if initial:
+        tokenizer.network.load_state_dict(initial.network.state_dict())
     network = tokenizer.network
     categories = _category_indices(tokenizer.characters)
     variants = _make_variants(paragraphs, tokenizer.multiwords)
@@ -228,19 +235,22 @@ def _make_slices(passages: Iterable[Passage], characters: Table) -> list[np.ndar
     for passage in passages:
         rows = (encode_text(passage.text, characters)[0], passage.ends, passage.multiword)
         whole = np.stack(rows)
-        slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(whole.shape[1], SLICE)]
+        slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(whole.shape[1])]
     return slices
 
 
 def _make_tokenizer(
-    settings: TokenizerTraining, paragraphs: Sequence[Text], device: torch.device
+    settings: TokenizerTraining,
+    paragraphs: Sequence[Text],
+    device: torch.device,
+    characters: Table | None = None,
 ) -> Tokenizer:
-    """Make a tokenizer for the characters of a treebank, with an untrained network."""
+    """Make a tokenizer with an untrained network, for these characters or those of the treebank."""
     passages = list(map(_make_passage, paragraphs))
     tokens = [token for paragraph in paragraphs for token in paragraph]
     table = build_multiword_table((token.text, token.words) for token in tokens)
     spaces = any(" " in token.text for token in tokens)
-    characters = build_character_table(passage.text for passage in passages)
+    characters = characters or build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
     ).to(device)

@@ -86,7 +86,9 @@ def test_a_variable_sets_its_option_in_every_command() -> None:
                 continue
             variables.setdefault(option.opts[0], set()).add(option.envvar)
     assert {option: names for option, names in variables.items() if len(names) > 1} == {}
-    expected = {"--device", "--encoding", "--model", "--recipe", "--seed", "--threads"}
+    expected = {
+        "--device", "--encoding", "--engine", "--model", "--recipe", "--seed", "--threads"
+    }  # fmt: skip
     assert {option for option, names in variables.items() if names != {None}} == expected
 
 

@@ -130,7 +130,7 @@ def test_a_moved_transformer_is_found_by_its_new_path(tiny, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path.parent)
     heads = [s.head for s in depkit.load(tmp_path / "model", "cpu", "float32").parse(tiny)]
     (tmp_path / "bert").rename(tmp_path / "new")
-    with pytest.raises(ModelError, match=r"--set inputs\.context\.model"):
+    with pytest.raises(ModelError, match=r"`settings`: inputs\.context\.model"):
         depkit.load(tmp_path / "model", "cpu")
     settings = [f"inputs.context.model={tmp_path / 'new'}"]
     parser = depkit.load(tmp_path / "model", "cpu", "float32", settings=settings)

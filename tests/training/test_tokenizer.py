@@ -1,6 +1,7 @@
 """Training of a tokenizer from a treebank's text."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -148,6 +149,15 @@ def test_patterns_that_the_treebank_contradicts_are_not_used():
     assert chosen("5 km", "a@b.com") == always
     assert chosen(*["5 km"] * 5) == always | {"split measure"}
     assert chosen(*["5km"] * 5, "a@b. com") == always - {"email"} | {"joined measure"}
+
+
+def test_training_can_begin_with_another_tokenizer(tiny):
+    first, _ = module.train_tokenizer(RECIPE.tokenizer, tiny[:4], tiny[:4], CPU, max_time=1e-9)
+    other = replace(RECIPE.tokenizer, rate=1e-9)
+    second, _ = module.train_tokenizer(other, tiny, tiny, CPU, max_time=1e-9, initial=first)
+    assert second.characters == first.characters
+    for old, new in zip(first.network.parameters(), second.network.parameters(), strict=True):
+        torch.testing.assert_close(old, new, atol=1e-6, rtol=0)
 
 
 def test_files_without_the_tables_of_words_accept_any_split(tiny, tmp_path):

@@ -28,10 +28,10 @@ INSIDE, TOKEN, SENTENCE = 0, 1, 2  # labels: nothing, a token or a sentence ends
 # Labels for multiword tokens. SPLIT: a word ends after the character, inside a token. LOOKUP: the
 # words of the token that ends after the character are in the multiword table. SINGLE: neither.
 SINGLE, SPLIT, LOOKUP = 0, 1, 2
-SLICE = 1024  # characters in a slice
+SLICE = 256  # characters in a slice
 MARGIN = 48  # characters at each end of a slice that are read, but whose labels are not used
 LONGEST_SENTENCE = 1_000  # words; a longer sentence is split
-BATCH_CHARACTERS = 1 << 11
+BATCH_CHARACTERS = 1 << 14
 SPACE = "<space>"
 
 
