@@ -23,7 +23,7 @@ from depkit.corpus.tree import with_tags
 from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.columns.tagging import Tagging
-from depkit.parsers.engine.engine import Engine
+from depkit.parsers.engine.engine import MAX_WORDS, Engine
 from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.inputs.dataset import Dataset, encode
 from depkit.parsers.inputs.elmo import describe_features, read_features
@@ -45,9 +45,6 @@ GPU_TOKENS = 4_000
 # The number of words in the longest sentence for which marginals are computed. 1,600 words take
 # 10 s (80 s if scores are very sharp) and 150 MB; the time is cubic and the memory quadratic.
 MAX_MARGINAL_WORDS = 2_000
-# The number of words in the longest sentence that is parsed or tagged. Parsing it takes a minute
-# and 4 GB with the bundled model; both are quadratic.
-MAX_WORDS = 20_000
 MAX_CUBIC_WORDS = 4_000  # with a decoder that takes cubic time, a minute at most
 
 T = TypeVar("T")
@@ -302,7 +299,9 @@ class Parser(ABC):
 
     def _check_sentences(self, sentences: Parsable) -> Iterator[Sentence]:
         for sentence in self.to_sentences(sentences):
-            check_lengths([sentence], MAX_WORDS)
+            limit = self.engine.max_words
+            advice = " (with the engine torch, more)" if limit < MAX_WORDS else ""
+            check_lengths([sentence], limit, advice)
             if self.corrects_parses and sentence.draft is None:
                 sentence = sentence.with_draft(sentence)
             self.check(sentence)
@@ -432,14 +431,17 @@ def as_sentence(sentence: "Sentence | Sequence[str] | TokenList") -> Sentence:
     return Sentence.from_token_list(cast("TokenList", sentence))
 
 
-def check_lengths(sentences: Iterable[Sentence], limit: int) -> None:
-    """Raise FormatError if a sentence has so many words that parsing it would take too long."""
+def check_lengths(sentences: Iterable[Sentence], limit: int, advice: str = "") -> None:
+    """Raise FormatError if a sentence has so many words that parsing it would take too long.
+
+    advice: a remark on the limit.
+    """
     for sentence in sentences:
         if len(sentence) > limit:
             raise FormatError(
                 *sentence.location(),
                 f"a sentence of {len(sentence):,} words is too long: this model or decoder reads at"
-                f" most {limit:,} words; is a blank line missing?",
+                f" most {limit:,} words{advice}; is a blank line missing?",
             )
 
 

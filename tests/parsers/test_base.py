@@ -8,8 +8,9 @@ import pytest
 from depkit.corpus.formats import CONLL09, CONLLX
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
-from depkit.parsers import base, chunks
+from depkit.parsers import chunks
 from depkit.parsers.config import Inputs
+from depkit.parsers.engine import engine
 from depkit.parsers.engine.device import find_device
 from depkit.trees.shape import is_tree
 from tests.parsers.small_parsers import make_parser, texts
@@ -54,7 +55,7 @@ def test_chunks_and_batches_bound_memory_and_do_not_change_results(tiny, parser,
 @pytest.mark.parametrize("method", ["parse", "tag"])
 def test_a_sentence_of_too_many_words_is_an_error(method, parser, monkeypatch):
     apply = getattr(parser, method)
-    monkeypatch.setattr(base, "MAX_WORDS", 3)
+    monkeypatch.setattr(engine, "MAX_WORDS", 3)
     assert len(list(apply([new_sentence(list("abc"))]))) == 1
     with pytest.raises(FormatError, match=r"4 words is too long.* at most 3 words"):
         list(apply([new_sentence(list("abc")), new_sentence(list("abcd"))]))

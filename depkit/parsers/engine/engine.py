@@ -8,6 +8,11 @@ if TYPE_CHECKING:
     from depkit.parsers.chunks import Prepare
 
 
+# The number of words in the longest sentence that is parsed or tagged. With torch and the bundled
+# model, parsing it takes a minute and 4 GB; both are quadratic.
+MAX_WORDS = 20_000
+
+
 class Engine(ABC):
     """A network on a device.
 
@@ -31,6 +36,11 @@ class Engine(ABC):
     def pads_batches(self) -> bool:
         """Whether a batch can have sentences of different lengths."""
         return True
+
+    @property
+    def max_words(self) -> int:
+        """The number of words in the longest sentence that fits in memory."""
+        return MAX_WORDS
 
     @property
     def one_batch_at_a_time(self) -> bool:

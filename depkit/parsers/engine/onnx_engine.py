@@ -20,6 +20,7 @@ from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import layout
 
+MAX_WORDS = 4_000  # in a sentence; the weights of attention are in memory for all pairs of words
 MAX_FORMS = 50_000  # the table of vectors is emptied when it has more distinct words
 FORMS_AT_ONCE = 1_000  # words whose vectors are computed at a time
 
@@ -103,6 +104,10 @@ class OnnxEngine(Engine):
     @property
     def pads_batches(self) -> bool:
         return False
+
+    @property
+    def max_words(self) -> int:
+        return MAX_WORDS
 
     def with_network(self, network: Any) -> "OnnxEngine":
         return replace(self, network=network)

@@ -15,6 +15,7 @@ import torch
 from depkit.__main__ import main
 from depkit.corpus.io import read
 from depkit.corpus.sentence import new_sentence
+from depkit.files.errors import FormatError
 from depkit.nn import trees as torch_trees
 from depkit.parsers.columns.arrays import ColumnArrays, best_values, log_softmax
 from depkit.parsers.columns.network import ColumnScores
@@ -140,6 +141,12 @@ def test_the_table_of_forms_is_emptied_when_it_is_full(bundled, tiny, monkeypatc
         batch = prepare([sentence], []).batch(np.array([0]))
         results += texts(bundled.parse_batch(batch, [sentence], "missing"))
     assert results == expected
+
+
+def test_longer_sentences_are_left_to_torch(bundled, tiny, monkeypatch):
+    monkeypatch.setattr(onnx_engine, "MAX_WORDS", 6)
+    with pytest.raises(FormatError, match=r"at most 6 words \(with the engine torch, more\)"):
+        list(bundled.parse(tiny))
 
 
 def test_best_heads_of_arrays_equal_those_of_tensors():
