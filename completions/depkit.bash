@@ -94,6 +94,7 @@ _depkit_value() {
         "export")
             case $2 in
                 --sentences) echo "file" ;;
+                -o | --output) echo "directory" ;;
                 --encoding) echo "free" ;;
                 0) echo "model" ;;
             esac
@@ -224,7 +225,7 @@ _depkit_options() {
         "parse") echo "--model --mean --input --tags --decode --root --tokenizer --format --dependencies --output --output-dir --prob --marginals --passes --out-of-fold --elmo --set --treebank --shard --workers --distribute --address --skip-done --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --elmo --treebank --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
-        "export") echo "--sentences --encoding --quiet --help --debug" ;;
+        "export") echo "--sentences --output --encoding --quiet --help --debug" ;;
         "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --where --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;

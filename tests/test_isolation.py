@@ -71,6 +71,7 @@ COMMANDS = {
     "edit": "edit IN/rule.grs IN/tiny.conllu -o OUT/edited.conllu",
     "search": "search IN/noun.req IN/tiny.conllu -o OUT/found.conllu",
     "select": "select IN/tiny.conllu --split a=0.5,b=0.5 --output-dir OUT/parts",
+    "export": "export en-ewt -o OUT/exported",
     "stats": "stats IN/tiny.conllu",
     "show": "show IN/tiny.conllu --svg OUT/trees.svg",
     "report": "report IN/tiny.conllu IN/tiny.conllu -o OUT/report.html",

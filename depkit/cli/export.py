@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from depkit.cli import options
-from depkit.cli.help import DATA, option
+from depkit.cli.help import DATA, OUTPUT, option
 from depkit.cli.output import print_message
 
 
@@ -14,6 +14,7 @@ def export_command(
     model: Annotated[str, typer.Argument(metavar="MODEL")],
     *,
     sentences: Annotated[list[str] | None, option(DATA, "--sentences", metavar="FILE")] = None,
+    output: Annotated[str, option(OUTPUT, "--output", "-o", metavar="DIR")] = "",
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
 ) -> None:
@@ -22,7 +23,7 @@ def export_command(
     from depkit.parsers.export import export_model
 
     files = (read(file, encoding=encoding) for file in sentences or ())
-    paths = export_model(model, chain.from_iterable(files))
+    paths = export_model(model, chain.from_iterable(files), output or None)
     if not quiet:
         names = ", ".join(path.name for path in paths)
         print_message(f"wrote {names} in {paths[0].parent}")

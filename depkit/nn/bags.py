@@ -6,7 +6,7 @@ from torch.nn import functional
 
 
 def sum_rows(table: nn.EmbeddingBag, rows: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Sum the rows of a table with these indices, [bags, rows] -> [bags, size].
+    """For each bag, sum the rows of a table with its indices, [bags, rows] -> [bags, size].
 
     weights: [bags, rows], factors of the rows; None for 1. In a graph that is exported, the sum is
     written with simple operations, because ONNX has no operator for it.

@@ -13,9 +13,9 @@ class DilatedConvolutions(nn.Module):
     Args:
         input_size: The size of the input, which is projected to `size`.
         size: The size of the layers and of the output.
-        dilations: The dilation of each layer. A vector depends on as many positions before and
-            after it as their sum.
-        dropout: The dropout of the output of a layer.
+        dilations: The dilation of each layer. The output at a position
+            depends on sum(dilations) positions on either side.
+        dropout: The dropout of relu(...).
     """
 
     def __init__(

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.files.atomic import atomic
+from depkit.files.atomic import atomic, atomic_directory, copy_directory
 from depkit.parsers.engine.names import ENGINE_VARIABLE
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.inputs.vocabulary import Vocabulary
-from depkit.parsers.model_directory import ENSEMBLE, TOKENIZER_GRAPH, WEIGHTS, find_model
+from depkit.parsers.model_directory import (
+    BUNDLED,
+    ENSEMBLE,
+    TOKENIZER_GRAPH,
+    WEIGHTS,
+    find_model,
+)
 from depkit.parsers.settings import ConfigError
 
 if TYPE_CHECKING:
@@ -45,20 +51,23 @@ def wants_export(config: Any) -> bool:
     return os.environ.get(ENGINE_VARIABLE) != "torch" and not find_export_obstacle(config)
 
 
-def export_model(model: PathLike, sentences: Iterable[Sentence] = ()) -> list[Path]:
-    """Write the graphs of a model into its directory.
+def export_model(
+    model: PathLike, sentences: Iterable[Sentence] = (), output: PathLike | None = None
+) -> list[Path]:
+    """Write the graphs of a model into its directory, or into a copy of the directory.
 
     Args:
         model: The directory of a model.
         sentences: Sentences like those that the model was trained on; the ranges of values in the
             network are determined on the first NUM_SENTENCES. By default, they are random words of
             the model's vocabulary.
+        output: The copy to make, which must not exist; None writes into the model's directory.
 
     Returns:
         The files.
 
     Raises:
-        ConfigError: The model cannot be exported.
+        ConfigError: The model cannot be exported, or the output exists.
         ModelError: See `loading.load`.
     """
     from depkit.parsers.torch_loading import load_on_torch
@@ -69,13 +78,21 @@ def export_model(model: PathLike, sentences: Iterable[Sentence] = ()) -> list[Pa
     parser = load_on_torch(directory, "cpu", "float32")
     if obstacle := find_export_obstacle(parser.config):
         raise ConfigError(f"{directory}: {obstacle}")
+    if output is None and directory.parent == BUNDLED:
+        raise ConfigError("a bundled model is not changed; name a directory as `output`")
+    if output is not None and os.path.lexists(output):
+        raise ConfigError(f"{os.fspath(output)} exists already; name a new directory as `output`")
     graphs = make_graphs(parser, list(islice(sentences, NUM_SENTENCES)), directory / WEIGHTS)
-    paths = []
+    if output is not None:
+        with atomic_directory(output) as folder:
+            copy_directory(directory, folder)
+            for name, graph in graphs.items():
+                (folder / name).write_bytes(graph.SerializeToString())
+        return [Path(output, name) for name in graphs]
     for name, graph in graphs.items():
-        paths.append(directory / name)
-        with atomic(paths[-1]) as temporary:
+        with atomic(directory / name) as temporary:
             temporary.write_bytes(graph.SerializeToString())
-    return paths
+    return [directory / name for name in graphs]
 
 
 def make_graphs(

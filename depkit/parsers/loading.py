@@ -47,12 +47,13 @@ def load(
         precision: "float32", "bfloat16", "int8" (only on a CPU, and not for every encoder) or
             "auto". With ONNX Runtime, "auto" is int8; with torch, it is bfloat16 if the device
             computes in it natively, else int8 if the model can be quantized, else float32.
-        threads: The number of threads on a CPU; by default one for each core, or as the engine
-            torch has been told.
+        threads: The number of threads on a CPU; by default, ONNX Runtime uses that in
+            OMP_NUM_THREADS or one for each core, and torch `torch.get_num_threads()`.
         settings: Settings KEY=VALUE, see `config.apply_test_time_settings`.
         engine: "onnx" is ONNX Runtime, which runs models with exported graphs on a CPU. "torch"
             runs all models. "auto" is the value of the environment variable DEPKIT_ENGINE if it has
-            one; otherwise ONNX Runtime where it can be used, unless there is a GPU.
+            one; otherwise ONNX Runtime where it can be used, unless `device` is "auto" and there
+            is a GPU.
 
     Raises:
         ModelError: A file is missing or damaged, or files do not belong together.
@@ -78,7 +79,7 @@ def load(
 
 
 def choose_engine(name: str) -> str:
-    """Return the engine to use, "auto" if ONNX Runtime or torch.
+    """Return "onnx" or "torch", or "auto" if neither is prescribed.
 
     name: "onnx", "torch", or "auto" for what the environment variable DEPKIT_ENGINE says.
     """
@@ -92,13 +93,13 @@ def choose_engine(name: str) -> str:
 def find_obstacle(path: Path, device: str, precision: str, settings: Sequence[str]) -> str:
     """Say why ONNX Runtime cannot run a model; "" if it can. The arguments are those of `load`."""
     if device not in ("auto", "cpu"):
-        return f"it runs on the device cpu, not {device}"
+        return f"ONNX Runtime runs on the CPU only, not on {device}"
     if precision not in ("auto", "int8"):
-        return f"its precision is int8, not {precision}"
+        return f"ONNX Runtime computes in int8 only, not in {precision}"
     if (path / ENSEMBLE).is_file():
         return "an ensemble has no exported graphs"
     if not find_graphs(path):
-        return "it has no exported graphs; make them with depkit export"
+        return "the model lacks exported graphs; make them with depkit export"
     for setting in settings:
         if setting.strip().startswith("encoder."):
             return f"the setting {setting} changes the graph"

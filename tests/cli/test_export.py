@@ -20,11 +20,15 @@ def test_an_exported_model_is_run_with_onnx_runtime(tiny, tmp_path, monkeypatch)
     out, _ = parse(TINY, "--model", directory, "--engine", "onnx")
     monkeypatch.setenv("DEPKIT_ENGINE", "auto")
     assert parse(TINY, "--model", directory)[0] == out
-    assert export(directory, "-q")[1] == ""
+    copy = tmp_path / "copy"
+    assert export(directory, "-q", "-o", copy)[1] == ""
+    assert parse(TINY, "--model", copy)[0] != "" and find_graphs(copy)
 
 
 def test_what_cannot_be_exported_is_said(tiny, tmp_path, capfd):
     assert_fails(capfd, ["export", str(tmp_path / "none")], 1, "there is no model")
+    assert_fails(capfd, ["export", "en-ewt"], 2, "a bundled model is not changed", "--output")
+    assert_fails(capfd, ["export", "en-ewt", "-o", str(tmp_path)], 2, "exists already")
     parser = make_random_parser(tiny, 1, inputs=Inputs(word=6, draft=3), encoder="selfatt")
     directory = save_parser(parser, tmp_path / "model")
     assert_fails(capfd, ["export", str(directory)], 2, "cannot be exported")
@@ -42,4 +46,4 @@ def test_wrong_engines_are_refused(capfd):
     assert_fails(capfd, ["parse", str(TINY), "--engine", "tf"], 2, "'auto', 'onnx', 'torch'")
     assert_fails(capfd, ["tag", str(TINY), "--engine", "ray"], 2, "'auto', 'onnx', 'torch'")
     command = ["parse", str(TINY), "--engine", "onnx", "--precision", "float32"]
-    assert_fails(capfd, command, 2, "its precision is int8, not float32")
+    assert_fails(capfd, command, 2, "int8 only, not in float32")

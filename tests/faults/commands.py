@@ -74,6 +74,7 @@ COMMANDS = {
     "select-split": (
         "select INPUTS/parsed.conllu --split a=0.5,b=0.5 --output-dir parts", "",
     ),
+    "export": ("export INPUTS/teacher -o exported", ""),
     "stats": ("stats INPUTS/parsed.conllu --json", ""),
     "eval": ("eval INPUTS/gold.conllu INPUTS/parsed.conllu --confidence --format csv", ""),
     "analyze": (

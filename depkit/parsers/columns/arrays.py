@@ -10,7 +10,7 @@ from depkit.parsers.columns.lemmas import ABSENT, CANDIDATES
 
 @dataclass(frozen=True)
 class Finished:
-    """Results that nothing has to be waited for, with the interface of `device.PendingCopies`."""
+    """Results that are ready, with the interface of `device.PendingCopies`."""
 
     arrays: dict[str, np.ndarray]
 

@@ -175,7 +175,7 @@ class Lemmatizer:
 
 
 class _Plausibility(dict[tuple[str, Edit], Found | None]):
-    """What speaks for the lemmas that edits make of a form with some tags, computed when needed.
+    """The evidence for each candidate lemma of a form with some tags, computed when needed.
 
     The key is a case and an edit; the value is None if the lemma is not plausible. An edit is
     attested if several words of the same class with the same last character have it. A lemma is
@@ -195,7 +195,7 @@ class _Plausibility(dict[tuple[str, Edit], Found | None]):
         readings = lemmatizer.dictionary.readings_ignoring_case(form)
         scripts = [(spelling, script) for (spelling, _, script), _ in readings]
         self.other_lemmas = {apply_script(spelling, script) for spelling, script in scripts}
-        # Candidates besides those of the network's scripts
+        # Cases and edits to try besides the network's scripts
         self.others = [(usual_case, edit) for edit in self.attested]
         self.others += [parse_script(script) for _, script in scripts]
 

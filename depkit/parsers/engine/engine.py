@@ -63,8 +63,8 @@ class Engine(ABC):
             encode: A function that encodes sentences, and their contextual vectors, as a Dataset.
 
         Returns:
-            A function with the same arguments, in whose batches the vectors that depend on the form
-            of a word alone are computed once for each form.
+            A function with the same arguments. If the engine can, it computes vectors that depend
+            only on the form of a word once for each form.
         """
 
     @abstractmethod

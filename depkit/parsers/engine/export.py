@@ -6,7 +6,8 @@ A parser has up to three graphs, whose arguments and results are named arrays:
 - scores: from input vectors to what trees and columns are decoded from
 - labels: the scores of labels that the decoder asks for
 
-In the last two, products of matrices are computed in eight bits.
+In the last two, and in the graph of the tokenizer, products with constant matrices are computed in
+eight bits; see `static_quantisation`. The rest is float32.
 """
 
 import logging
@@ -154,7 +155,8 @@ def export_tokenizer(
 
     Args:
         network: The network.
-        batches: Characters, [batch, length], and their numbers, [batch], as for `export_network`.
+        batches: Indices of characters, [batch, length], and the length of each row, [batch]; the
+            ranges of values are determined on them.
         quantize: Whether products are computed in eight bits.
     """
     network = network.float().eval()

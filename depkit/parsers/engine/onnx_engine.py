@@ -1,7 +1,7 @@
 """The engine that runs exported graphs with ONNX Runtime, on a CPU and without torch.
 
-`engine.export` describes the graphs. Batches consist of sentences of the same length, and products
-are computed in integers, so the scores of a sentence do not depend on its batch.
+`engine.export` describes the graphs. All sentences of a batch have the same length, and the
+scales of quantised products are fixed, so the scores of a sentence do not depend on its batch.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Graphs:
         }
 
     def run(self, name: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
-        """Run a graph on arrays, of which it reads those that are its arguments."""
+        """Run a graph on its inputs, which are taken from `arrays` by name; return its outputs."""
         feed = {key: arrays[key] for key in self.inputs[name]}
         results = self.sessions[name].run(None, feed)
         return dict(zip(self.outputs[name], results, strict=True))
@@ -151,7 +151,7 @@ class FormTable:
         for start in range(0, len(new), FORMS_AT_ONCE):
             self._add(new[start : start + FORMS_AT_ONCE])
         sizes, starts = layout(sentences)
-        # Row 0 is that of w0.
+        # Row 0 of the table is that of w0; padding has it, too.
         index = np.zeros(int(sizes.sum()) + 1, dtype=np.int64)
         is_word = np.ones(len(index), dtype=bool)
         is_word[0] = is_word[starts] = False

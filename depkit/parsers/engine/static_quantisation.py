@@ -16,7 +16,7 @@ _MAX_WEIGHT = 63
 _MAX_INPUT = 255
 # The ranges of an input that are tried, as shares of the range of its values in calibration
 _RANGES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
-_SAMPLE = 1024  # rows of an input that ranges are compared on
+_SAMPLE = 1024  # about so many rows of an input are used to compare ranges
 _MIN_SIZE = 16  # the smallest matrix dimension for which it pays
 
 Arrays = Mapping[str, np.ndarray]
@@ -125,7 +125,7 @@ def choose_range(values: np.ndarray, matrix: np.ndarray) -> tuple[float, int]:
         matrix: [size, columns].
 
     Returns:
-        The scale of the integers that the input is rounded to, and the integer that stands for 0.
+        The scale and the zero point of the quantised input.
     """
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     rows = values[:: max(1, len(values) // _SAMPLE)]

@@ -27,6 +27,8 @@ def compress_tables(model: Any, weights: Path | None) -> None:
         tensor = constants.get(node.input[0]) if node.op_type == "Gather" else None
         if tensor is None or len(tensor.dims) != 2 or tensor.data_type != TensorProto.FLOAT:
             continue
+        if sum(tensor.name in other.input for other in model.graph.node) > 1:
+            continue  # Its other users would read numbers of another type.
         array = numpy_helper.to_array(tensor)
         half = array.astype(np.float16)
         if not np.array_equal(half.astype(np.float32), array):

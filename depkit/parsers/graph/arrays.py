@@ -25,6 +25,7 @@ class ArrayScores:
     ) -> dict[str, np.ndarray]:
         """Find the best head of each word, and which sentences need not be decoded."""
         heads, are_decoded = best_heads(self.arc, num_words + 1, algorithm, single_root)
+        # The probabilities are read only of sentences that are not decoded yet.
         return {
             "heads": heads,
             "are_decoded": are_decoded,
@@ -64,7 +65,7 @@ class ArrayScores:
 
 def _probabilities(scores: np.ndarray, indices: np.ndarray, temperature: float) -> np.ndarray:
     """Compute the probabilities of chosen heads or labels, softmax(scores / temperature)."""
-    with np.errstate(invalid="ignore"):  # A word alone in its sentence has only one head.
+    with np.errstate(invalid="ignore"):  # If all scores of a row are -inf, it is NaN.
         logarithms = log_softmax(scores / np.float32(temperature))
     result: np.ndarray = np.exp(np.take_along_axis(logarithms, indices[..., None], -1)[..., 0])
     return result

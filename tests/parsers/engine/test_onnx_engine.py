@@ -242,8 +242,8 @@ def test_text_is_parsed_where_torch_cannot_be_imported():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"engine": "onnx", "precision": "float32"}, "its precision is int8, not float32"),
-        ({"engine": "onnx", "device": "cuda"}, "it runs on the device cpu, not cuda"),
+        ({"engine": "onnx", "precision": "float32"}, "int8 only, not in float32"),
+        ({"engine": "onnx", "device": "cuda"}, "the CPU only, not on cuda"),
         ({"engine": "onnx", "settings": ["encoder.window=3"]}, "encoder.window=3 changes the"),
         ({"engine": "tensorflow"}, "there is no engine 'tensorflow'"),
         ({"precision": "int4"}, "there is no precision 'int4'"),
@@ -268,7 +268,7 @@ def test_the_environment_chooses_the_engine(monkeypatch):
 def test_a_model_is_exported_and_damaged_graphs_are_refused(tiny, tmp_path):
     parser = make_random_parser(tiny, 1, encoder="selfatt")
     directory = save_parser(parser, tmp_path / "model")
-    with pytest.raises(ConfigError, match="make them with depkit export"):
+    with pytest.raises(ConfigError, match="lacks exported graphs"):
         load(directory, engine="onnx")
     paths = export_model(directory, tiny)
     assert {path.name for path in paths} == {"words.onnx", "scores.onnx", "labels.onnx"}
