@@ -77,8 +77,18 @@ def make_graph(
     assert program is not None
     fold_constants(program.model, input_size_limit=_NO_LIMIT, output_size_limit=_NO_LIMIT)
     model = program.model_proto
+    remove_notes(model)
     _name_dimensions(model, axes)
     return model
+
+
+def remove_notes(model: Any) -> None:
+    """Remove what the exporter notes about the source, such as the paths of files, in place."""
+    graph = model.graph
+    values = (*graph.node, *graph.initializer, *graph.input, *graph.output, *graph.value_info)
+    for part in (model, graph, *model.functions, *values):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
 
 
 def _translate_lstm(x: Any, weight: Any, recurrent: Any, bias: Any) -> Any:

@@ -21,6 +21,7 @@ from depkit.parsers.columns.arrays import ColumnArrays, best_values, log_softmax
 from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine import onnx_engine
+from depkit.parsers.engine.export import make_graph
 from depkit.parsers.engine.onnx_engine import Graphs, OnnxEngine
 from depkit.parsers.engine.static_quantisation import choose_range, quantize_columns
 from depkit.parsers.export import export_model, make_graphs, random_sentences
@@ -40,8 +41,6 @@ from tests.parsers.small_parsers import (
 )
 
 DATA = Path(__file__).parents[2] / "data"
-TEXT = (DATA.parent / "data" / "tiny.conllu").read_text(encoding="utf-8")
-ALL = "word char affix"
 
 
 def on_graphs(parser, directory, quantize=False):
@@ -292,6 +291,17 @@ def test_training_exports_the_model_unless_torch_is_asked_for(tmp_path, monkeypa
         assert not stop.value.code, capsys.readouterr().err
         assert bool(find_graphs(directory)) == has_graphs
     assert load(directory, engine="onnx").tokenizer
+
+
+def test_graphs_name_no_files_of_the_machine_that_exported_them():
+    network = torch.nn.Linear(3, 2)
+    graph = make_graph(
+        network, lambda arrays: {"y": network(arrays["x"])}, {"x": torch.ones(2, 3)}, {"x": ("n",)}
+    )
+    graphs = [graph.SerializeToString()]
+    graphs += [path.read_bytes() for path in (BUNDLED / "en-ewt").glob("*.onnx")]
+    assert len(graphs) == 5
+    assert not any(b".py" in graph or b"site-packages" in graph for graph in graphs)
 
 
 def test_the_graphs_of_the_bundled_model_belong_to_its_weights():
