@@ -49,7 +49,7 @@ def edit_command(
     ] = False,
 ) -> None:
     """Correct treebanks by rewrite rules of the language Grew; nothing else is touched."""
-    editing = _prepare(rules)
+    editing = _prepare(rules, files)
     if dry_run and (output != "-" or changes not in ("", "-")):
         message = "it prints the changes and writes no file"
         raise typer.BadParameter(message, param_hint="--dry-run")
@@ -99,11 +99,14 @@ def edit_command(
         print_message(f"{_count(editing.sentences, 'sentence')} changed")
 
 
-def _prepare(rules: str) -> Edit | Corrections:
-    """Parse rules, or the corrections in a file; wrong rules are a mistake in the usage."""
+def _prepare(rules: str, files: list[str]) -> Edit | Corrections:
+    """Parse rules, or the corrections in a file; wrong rules are a mistake in the usage.
+
+    files: the treebanks.
+    """
     text = read_pattern(rules, "RULES")
     if text != rules and are_corrections(text):
-        return Corrections(text, rules)
+        return Corrections(text, rules, files)
     try:
         return Edit(parse_rules(text))
     except PatternError as error:

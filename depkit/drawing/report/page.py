@@ -21,7 +21,7 @@ _SYSTEMS = ("elements", "charts", "scores", "list", "drawing")
 _KINDS = {
     "dependencies": _Kind("Parser report", (*_SYSTEMS, "arcs", "dependencies")),
     "constituents": _Kind("Parser report", (*_SYSTEMS, "brackets", "constituents")),
-    "suspects": _Kind("Suspects", ("elements", "list", "drawing", "arcs", "suspects")),
+    "suspects": _Kind("Suspects", ("elements", "list", "drawing", "arcs", "decisions", "suspects")),
 }
 
 

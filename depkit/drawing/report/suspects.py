@@ -1,7 +1,9 @@
 """The contents of the page of suspects, which `depkit.treebank.suspects` has found and ranked."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from depkit.corpus.sentence import Sentence
@@ -25,6 +27,9 @@ def make_contents(
         The contents, which can be written as JSON: those of `describe_page`, and
             treebank, total, words, found: The name of the treebank, and the numbers of its
                 sentences, words and suspects.
+            universal: Whether the treebank is in CoNLL-U, of which trees have one root.
+            digest: A text that differs for pages with other suspects. A browser keeps the decisions
+                about suspects under this name.
             counts: A table with the number of suspects of each kind and source.
             suspects: A table with COLUMNS of the records of `describe_suspects`, and the index of
                 the sentence in the rows below.
@@ -50,8 +55,11 @@ def make_contents(
         for suspect, record in zip(shown, describe_suspects(shown, sentences), strict=True)
     ]
     counts = Counter((suspect.kind, suspect.source) for suspect in ranked)
+    shown_data = json.dumps([treebank, records, forms.used, rows])
     return describe_page("suspects") | {
         "treebank": treebank,
+        "universal": all(sentence.format.has_ranges for sentence in sentences),
+        "digest": sha256(shown_data.encode()).hexdigest()[:32],
         "total": len(sentences),
         "words": sum(map(len, sentences)),
         "found": len(ranked),

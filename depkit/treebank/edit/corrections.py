@@ -1,19 +1,23 @@
 """Corrections of single annotations, from a table or JSON, as of `depkit suspects` or `diff`."""
 
 import csv
+import io
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
-from depkit.treebank.edit.editable import Change, check_cycles
+from depkit.treebank.edit.editable import Change, check_tree
 
 # What a row can call the column, the value before and the value after, in this order
 _NAMES = (("kind", "gold", "alternative"), ("column", "old", "new"), ("column", "a", "b"))
 _COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "misc")
-_FORMULA = ("'=", "'+", "'-", "'@")  # What begins so in a table has got its apostrophe there.
+_DECISIONS = ("accept", "reject", "")
+# The apostrophe that tables of depkit have before what a spreadsheet would take for a formula
+_APOSTROPHE = re.compile(r"(^\s*|[;,\t][\s\"]*)'(?=[=+\-@＝＋－＠])")
 
 
 @dataclass(frozen=True)
@@ -21,22 +25,31 @@ class Correction:
     """One correction.
 
     Attributes:
-        row: The number of the row in its file, from 1 without the header.
+        row: Where it stands in its file, as text: "line 2", or "record 1" of JSON.
+        file: The file of the treebank, "" if it is any of those that are corrected.
         sent_id: The sentence; if it is "", `line` is the line of the word.
         line: The line of the word in its file, 0 if it is unknown.
         word: The number of the word.
+        form: The form of the word, "" if it is unknown.
         column: The column.
         old: The value that is corrected.
         new: The corrected value.
     """
 
-    row: int
+    row: str
+    file: str
     sent_id: str
     line: int
     word: int
+    form: str
     column: str
     old: str
     new: str
+
+    @property
+    def key(self) -> tuple[str, str | int]:
+        """The file, and what identifies the sentence in it: the sent_id, or the word's line."""
+        return self.file, self.sent_id or self.line
 
 
 class Corrections:
@@ -46,118 +59,164 @@ class Corrections:
         text: A table with a header, of which columns are separated by tabs, or JSON: a list of
             records, or an object with one under "suspects", "corrections" or "differences".
         file: The name of the file, for errors.
+        treebanks: The files that are corrected. A row whose `file` is one of them is about this
+            one; any other row is about all, so that a copy of a treebank can be corrected, too.
 
     A row has `word`, `sent_id` or `line`, and kind, gold, alternative (as `depkit suspects` writes,
     with heads as number:relation) or column, old, new (as `depkit edit --changes`) or column, a, b
-    (as `depkit diff`). If it has a `decision`, it counts only if that is accept.
+    (as `depkit diff`). If it has a `decision`, it counts only if that is accept. If it has `form`,
+    the word must have this form.
 
     Raises FormatError if a row lacks one of these, or has another column.
     """
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, treebanks: Collection[str] = ()) -> None:
         self.file = file
         self.sentences = 0
-        self.total = 0
-        self._by_id: dict[str, list[Correction]] = {}
-        self._by_line: dict[int, Correction] = {}
-        for row, record in enumerate(_read_records(text, file), start=1):
-            if str(record.get("decision", "accept")).strip().lower() != "accept":
-                continue
-            for correction in self._parse(row, record):
-                self.total += 1
-                if correction.sent_id:
-                    self._by_id.setdefault(correction.sent_id, []).append(correction)
-                else:
-                    self._by_line.setdefault(correction.line, correction)
-        self._unused = set(self._by_id) | set(map(str, self._by_line))
+        self._treebanks = treebanks
+        self._is_table = not text.lstrip("\ufeff \t\r\n").startswith(("[", "{"))
+        self._by_key: dict[tuple[str, str | int], list[Correction]] = {}
+        for number, record in _read_records(text, file):
+            for correction in self._parse(number, record):
+                self._by_key.setdefault(correction.key, []).append(correction)
+        self._unused = dict.fromkeys(self._by_key)
 
-    def _parse(self, row: int, record: Mapping[str, Any]) -> Iterator[Correction]:
+    def _parse(self, number: int, record: Mapping[str, Any]) -> Iterator[Correction]:
+        """Yield the corrections of a row; number: its line in a table, its index in JSON from 1."""
+
+        def fail(message: str) -> FormatError:
+            if self._is_table:
+                return FormatError(self.file, number, "", message)
+            return FormatError(self.file, 0, "", f"record {number}: {message}")
+
         names = next((names for names in _NAMES if all(name in record for name in names)), None)
         if not names or "word" not in record or not ("sent_id" in record or "line" in record):
             needs = "it needs the columns sent_id, word, kind, gold and alternative"
-            raise FormatError(self.file, row, "", f"this is no correction: {needs}")
+            raise fail(f"this is no correction: {needs}")
+        cells = {name: str(record.get(name) or "") for name in ("decision", "file", "sent_id")}
+        decision = cells["decision"].strip().lower()
+        if decision not in _DECISIONS:
+            raise fail(f"the decision is {decision[:40]!r}, not accept or reject")
+        if "decision" in record and decision != "accept":
+            return
         column, old, new = (str(record[name]) for name in names)
         try:
             word, line = int(record["word"]), int(record.get("line") or 0)
-        except ValueError:
-            raise FormatError(self.file, row, "", "word and line must be numbers") from None
+        except (ValueError, TypeError):
+            raise fail("word and line must be numbers") from None
         if word == 0:  # as in tables of `depkit diff`
-            raise FormatError(self.file, row, "", "only words can be corrected; leave out this row")
-        sent_id = str(record.get("sent_id") or "")
+            raise fail("only words can be corrected; leave out this row")
+        if not cells["sent_id"] and not line:
+            raise fail("it has neither a sent_id nor a line")
         if column not in _COLUMNS:
-            message = f"there is no column {column!r} to correct"
-            raise FormatError(self.file, row, "", message)
+            raise fail(f"there is no column {column!r} to correct")
+        if not new:
+            raise fail("the new value is empty; write _ for a cell without a value")
+        treebank = cells["file"] if cells["file"] in self._treebanks else ""
+        row = f"{'line' if self._is_table else 'record'} {number}"
+        form = str(record.get("form") or "")
+        word_of = (row, treebank, cells["sent_id"], line, word, form)
         if column == "head":
             head, _, relation = old.partition(":")
             new_head, _, new_relation = new.partition(":")
-            yield Correction(row, sent_id, line, word, "head", head, new_head)
+            head, new_head = ("_" if text == "-1" else text for text in (head, new_head))
+            yield Correction(*word_of, "head", head, new_head)
             if names[0] == "kind":
-                yield Correction(row, sent_id, line, word, "deprel", relation, new_relation)
+                yield Correction(*word_of, "deprel", relation, new_relation)
         else:
-            yield Correction(row, sent_id, line, word, column, old, new)
+            yield Correction(*word_of, column, old, new)
 
     def apply(self, sentence: Sentence) -> tuple[Sentence, list[Change]]:
         """Return a sentence with its corrections, and the changed cells.
 
-        A correction that has been made already is skipped. Raises FormatError if the value that is
-        corrected, or the word, is not there, or if heads would form a cycle.
+        A correction that has been made already is skipped. All others are made together, and then
+        the tree is checked. Raises FormatError if the value that is corrected, or the word, is not
+        there, if two sentences with corrections have the same sent_id, or as `check_tree` does.
         """
-        name = sentence.sent_id
-        corrections = list(self._by_id.get(name, ()) if name else ())
-        self._unused.discard(name)
-        if self._by_line:
-            first = sentence.location()[1]
-            for word in range(len(sentence)):
-                found = self._by_line.get(first + sentence.rows[word] - sentence.rows[0])
-                if found and not name:
-                    corrections.append(found)
-                    self._unused.discard(str(found.line))
+        corrections = self._find(sentence)
+        renamed = {(x.word, x.new) for x in corrections if x.column == "form"}
         changes: dict[tuple[int, str], Change] = {}
         columns: dict[str, list[str]] = {}
+        values: dict[tuple[int, str], str] = {}  # the new values of cells, changed or not
         for correction in corrections:
-            change = self._check(sentence, correction)
-            key = (correction.word, correction.column)
-            if key in changes and changes[key] != change:
+            cell = correction.word, correction.column
+            if values.setdefault(cell, correction.new) != correction.new:
                 self._fail(sentence, correction, "another row corrects the same cell")
-            if change:
-                changes[key] = change
-                values = columns.setdefault(change.column, list(sentence.column(change.column)))
-                values[change.word - 1] = change.new
+            if change := self._check(sentence, correction, renamed):
+                changes[change.word, change.column] = change
+                cells = columns.setdefault(change.column, list(sentence.column(change.column)))
+                cells[change.word - 1] = change.new
         if not changes:
             return sentence, []
         try:
             result = sentence.with_columns(columns)
         except (ValueError, KeyError) as error:
             raise FormatError(*sentence.location(), str(error.args[-1])) from None
-        check_cycles(result)
+        check_tree(result, sentence)
         self.sentences += 1
         return result, sorted(changes.values(), key=lambda change: (change.word, change.column))
 
-    def _check(self, sentence: Sentence, correction: Correction) -> Change | None:
-        """Return the change of a correction; None if it has been made already."""
-        if not 1 <= correction.word <= len(sentence):
-            self._fail(sentence, correction, f"there is no word {correction.word}")
-        value = sentence.column(correction.column)[correction.word - 1]
+    def _find(self, sentence: Sentence) -> list[Correction]:
+        """Return the corrections of a sentence."""
+        file, line, name = sentence.location()
+        keys: list[str | int] = [name]
+        if not name:  # A sentence that is not from a file has no lines either.
+            keys = [line + row - sentence.rows[0] for row in sentence.rows] if line else []
+        found: list[Correction] = []
+        for key in ((own, x) for own in (file, "") for x in keys):
+            corrections = self._by_key.get(key, ())
+            if corrections and key not in self._unused:
+                message = "two sentences have this sent_id" if name else "two files have this line"
+                self._fail(sentence, corrections[0], message)
+            self._unused.pop(key, None)
+            found += corrections
+        return found
+
+    def _check(
+        self, sentence: Sentence, correction: Correction, renamed: Collection[tuple[int, str]]
+    ) -> Change | None:
+        """Return the change of a correction; None if it has been made already.
+
+        renamed: the words that are given another form, with that form.
+        """
+        word, name = correction.word, correction.column
+        if not 1 <= word <= len(sentence):
+            self._fail(sentence, correction, f"there is no word {word}")
+        form = sentence.form[word - 1]
+        if correction.form and (word, form) not in renamed and name != "form":
+            if not self._equal(form, correction.form):
+                message = f"word {word} is {form[:40]!r}, not {correction.form[:40]!r}"
+                self._fail(sentence, correction, message)
+        if name not in sentence.format.columns:
+            message = f"{sentence.format.name} has no column {name}"
+            self._fail(sentence, correction, message)
+        value = sentence.column(name)[word - 1]
         if value == correction.new:
             return None
-        if value != correction.old:
-            column = correction.column.upper()
-            message = f"{column} of word {correction.word} is {value!r}, not {correction.old!r}"
-            self._fail(sentence, correction, message)
-        return Change(correction.word, correction.column, value, correction.new)
+        # A head can be written as 02.
+        number = str(sentence.head[word - 1]) if name == "head" else value
+        if correction.old != number and not self._equal(value, correction.old):
+            message = f"{name.upper()} of word {word} is {value[:80]!r}"
+            self._fail(sentence, correction, f"{message}, not {correction.old[:80]!r}")
+        return Change(word, name, value, correction.new)
 
-    def _fail(self, sentence: Sentence, correction: Correction, message: str) -> None:
+    def _equal(self, value: str, cell: str) -> bool:
+        """Return whether a value is what a cell of the file says; see _APOSTROPHE."""
+        return cell == (_APOSTROPHE.sub(r"\1", value) if self._is_table else value)
+
+    def _fail(self, sentence: Sentence, correction: Correction, message: str) -> NoReturn:
         word = min(max(correction.word - 1, 0), len(sentence) - 1)
-        message = f"{message}; see row {correction.row} of {self.file}"
+        message = f"{message}; see {correction.row} of {self.file}"
         raise FormatError(*sentence.location(word), message)
 
     def finish(self) -> None:
         """Raise FormatError if there were corrections of other sentences."""
         if self._unused:
-            name = min(self._unused)
-            number = len(self._unused)
+            correction = self._by_key[next(iter(self._unused))][0]
+            sent_id, number = correction.sent_id, len(self._unused)
+            name = f"the sentence {sent_id!r}" if sent_id else f"the word in line {correction.line}"
             more = f" and {number - 1:,} others" if number > 1 else ""
-            message = f"it corrects the sentence {name!r}{more}, which the treebank does not have"
+            message = f"{correction.row} corrects {name}{more}, which the treebank does not have"
             raise FormatError(self.file, 0, "", message)
 
 
@@ -169,18 +228,21 @@ def are_corrections(text: str) -> bool:
     return opening.startswith(("[", "{")) or is_table
 
 
-def _read_records(text: str, file: str) -> list[Mapping[str, Any]]:
+def _read_records(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield each row with its number: the line in which it ends, or its index in JSON from 1."""
     text = text.lstrip("\ufeff")
     if not text.lstrip().startswith(("[", "{")):
-        rows = csv.DictReader(text.splitlines(), delimiter="\t")
-        return [
-            {
-                name: value[1:] if value and value.startswith(_FORMULA) else value or ""
-                for name, value in row.items()
-                if isinstance(name, str)
-            }
-            for row in rows
-        ]
+        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t")
+        try:
+            for row in rows:
+                cells = {name: value or "" for name, value in row.items() if isinstance(name, str)}
+                yield (
+                    rows.line_num,
+                    {name: _APOSTROPHE.sub(r"\1", value) for name, value in cells.items()},
+                )
+        except csv.Error as error:
+            raise FormatError(file, rows.line_num, "", f"it is no valid table: {error}") from None
+        return
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -190,4 +252,4 @@ def _read_records(text: str, file: str) -> list[Mapping[str, Any]]:
         record = next((record[name] for name in names if name in record), None)
     if not isinstance(record, list) or not all(isinstance(row, dict) for row in record):
         raise FormatError(file, 0, "", "it has no list of corrections")
-    return record
+    yield from enumerate(record, start=1)

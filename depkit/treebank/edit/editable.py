@@ -98,7 +98,7 @@ class EditableGraph(Graph):
         if not changes:
             return sentence, []
         result = sentence.with_columns(columns)
-        check_cycles(result)
+        check_tree(result, sentence)
         return result, changes
 
     def _changed_arcs(self) -> Iterator[tuple[tuple[int, str], str]]:
@@ -152,8 +152,11 @@ class EditableGraph(Graph):
         return sentence.column(column)[node - 1]
 
 
-def check_cycles(sentence: Sentence) -> None:
-    """Raise FormatError if the heads of some words form a cycle."""
+def check_tree(sentence: Sentence, before: Sentence) -> None:
+    """Raise FormatError if heads form a cycle, or if a sentence of CoNLL-U gets a second root.
+
+    before: the sentence before its changes; if it had several roots, it may keep them.
+    """
     state = [0] * (len(sentence) + 1)  # of each word: 0 for new, 1 on the current path, 2 for done
     state[0] = 2
     for word in range(1, len(sentence) + 1):
@@ -168,6 +171,11 @@ def check_cycles(sentence: Sentence) -> None:
             raise FormatError(*sentence.location(word - 1), message)
         for done in path:
             state[done] = 2
+    roots = [word for word, head in enumerate(sentence.head, start=1) if head == 0]
+    if sentence.format.has_ranges and len(roots) > max(1, before.head.count(0)):
+        words = ", ".join(map(str, roots))
+        message = f"after the changes, the words {words} are roots; a tree of UD has one root"
+        raise FormatError(*sentence.location(roots[1] - 1), message)
 
 
 def _is_in_feats(name: str) -> bool:

@@ -70,6 +70,19 @@ class Browser:
         """Run JavaScript in the page and return what it returns."""
         return self._call("/execute/sync", {"script": script, "args": list(arguments)})
 
+    def click(self, selector: str) -> None:
+        """Click with the mouse on the element that a CSS selector selects."""
+        self._call(f"/element/{self._find(selector)}/click")
+
+    def press(self, selector: str, keys: str) -> None:
+        """Press keys while an element has the focus; a file input gets the path of a file."""
+        self._call(f"/element/{self._find(selector)}/value", {"text": keys})
+
+    def _find(self, selector: str) -> str:
+        found = self._call("/element", {"using": "css selector", "value": selector})
+        (identifier,) = found.values()
+        return str(identifier)
+
     def run_async(self, script: str, *arguments: Any) -> Any:
         """Run JavaScript that ends by calling its last argument, and return what it passes."""
         return self._call("/execute/async", {"script": script, "args": list(arguments)})

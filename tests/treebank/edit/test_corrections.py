@@ -1,11 +1,14 @@
 """Corrections from tables and JSON."""
 
 import json
+from io import StringIO
+from pathlib import Path
 
 import pytest
 
 from depkit.corpus.io import read
 from depkit.files.errors import FormatError
+from depkit.score.table import csv_table
 from depkit.treebank.edit.corrections import Corrections, are_corrections
 from tests.conftest import HERE
 
@@ -72,18 +75,23 @@ def test_a_line_stands_for_a_sentence_without_sent_id() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("a-1\t2\tupos\tNOUN\tX\t1\taccept\n", r"UPOS of word 2 is 'ADJ', not 'NOUN'; see row 1"),
-        ("a-1\t20\tupos\tNOUN\tX\t1\taccept\n", r"there is no word 20; see row 1 of rows.tsv"),
-        ("z\t2\tupos\tNOUN\tX\t1\taccept\n", r"rows.tsv: it corrects the sentence 'z', which"),
-        ("a-1\t2\ttag\tNOUN\tX\t1\taccept\n", r"rows.tsv:1: there is no column 'tag'"),
+        ("a-1\t2\tupos\tNOUN\tX\t1\taccept\n", r"UPOS of word 2 is 'ADJ', not 'NOUN'; see line 2"),
+        ("a-1\t20\tupos\tNOUN\tX\t1\taccept\n", r"there is no word 20; see line 2 of rows.tsv"),
+        ("z\t2\tupos\tNOUN\tX\t1\taccept\n", r"rows.tsv: line 2 corrects the sentence 'z', which"),
+        ("a-1\t2\ttag\tNOUN\tX\t1\taccept\n", r"rows.tsv:2: there is no column 'tag'"),
         ("a-1\tx\tupos\tNOUN\tX\t1\taccept\n", r"must be numbers"),
         ("a-1\t0\tupos\tNOUN\tX\t1\taccept\n", r"only words can be corrected"),
         (
             "a-1\t2\tupos\tADJ\tX\t1\taccept\na-1\t2\tupos\tADJ\tY\t1\taccept\n",
-            r"another row corrects the same cell; see row 2",
+            r"another row corrects the same cell; see line 3 of rows.tsv",
         ),
         ("a-1\t3\thead\t6:nsubj\t1:dep\t1\taccept\n", r"the words 1, 3 form a cycle"),
         ("a-1\t3\thead\t6:nsubj\t99:dep\t1\taccept\n", r"HEAD is '99'"),
+        ("a-1\t3\thead\t6:nsubj\t0:root\t1\taccept\n", r"a-1: .* the words 3, 6 are roots"),
+        ("a-1\t2\tupos\tADJ\tX\t1\tacept\n", r"rows.tsv:2: the decision is 'acept', not"),
+        ("a-1\t2\tupos\tADJ\t\t1\taccept\n", r"rows.tsv:2: the new value is empty"),
+        ("\t2\tupos\tADJ\tX\t0\taccept\n", r"rows.tsv:2: it has neither a sent_id nor a line"),
+        ("\t2\tupos\tADJ\tX\t999\taccept\n", r"line 2 corrects the word in line 999, which"),
     ],
 )
 def test_wrong_corrections_are_errors(rows: str, message: str) -> None:
@@ -96,6 +104,59 @@ def test_what_is_no_list_of_corrections_is_an_error(text: str) -> None:
     assert are_corrections(text)
     with pytest.raises(FormatError):
         Corrections(text, "rows.tsv")
+
+
+def test_the_form_must_be_that_of_the_word() -> None:
+    header = "sent_id\tword\tform\tcolumn\told\tnew\n"
+    assert apply(header + "a-1\t2\told\tupos\tADJ\tX\n") == [("a-1", 2, "upos", "ADJ", "X")]
+    with pytest.raises(FormatError, match=r":6: a-1: word 2 is 'old', not 'new'; see line 2"):
+        apply(header + "a-1\t2\tnew\tupos\tADJ\tX\n")
+    # A form that is itself corrected has its new value when the rows are applied again.
+    rows = "a-1\t2\tyoung\tform\tyoung\told\na-1\t2\tyoung\tupos\tNOUN\tADJ\n"
+    assert apply(header + rows) == []
+
+
+def test_trees_are_checked_after_all_corrections_of_a_sentence() -> None:
+    rows = "a-1\t3\thead\t6:nsubj\t0:root\t1\taccept\na-1\t6\thead\t0:root\t3:acl\t1\taccept\n"
+    assert len(apply(HEADER + rows)) == 4
+
+
+def test_a_row_is_about_its_own_file(tmp_path: Path) -> None:
+    rows = "1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+    paths = [tmp_path / name for name in ("a.conllu", "b.conllu")]
+    for path in paths:
+        path.write_text(f"# sent_id = s\n{rows}")
+    record = {"file": str(paths[1]), "sent_id": "s", "word": 1, "column": "upos"}
+    text = json.dumps([record | {"old": "X", "new": "Y"}])
+
+    def tags(files: list[Path]) -> list[str]:
+        corrections = Corrections(text, "rows.json", list(map(str, files)))
+        found = [corrections.apply(x)[0].upos[0] for path in files for x in read(path)]
+        corrections.finish()
+        return found
+
+    assert tags(paths) == ["X", "Y"]
+    assert tags(paths[:1]) == ["Y"]  # a copy of the file
+    paths[1].write_text(f"# sent_id = s\n{rows}" * 2)
+    with pytest.raises(FormatError, match="two sentences have this sent_id; see record 1"):
+        tags(paths)
+
+
+def test_apostrophes_of_tables_are_undone() -> None:
+    """Every value that a table of depkit may contain is found again, whatever it begins with."""
+    values = ["=1", "'=1", "-", "'-", "+a", "@", "a,=b", "a;'+b", '"', "'", "\x85", "\u2028", "a'b"]
+    rows = "".join(f"{i}\t{x}\t_\t_\t_\t_\t0\tdep\t_\t_\n" for i, x in enumerate(values, 1))
+    (sentence,) = read(StringIO(f"# sent_id = s\n{rows}\n"), "conllu")
+    header = ("sent_id", "word", "form", "column", "old", "new")
+    table = [["s", str(i), x, "form", x, f"{x}!"] for i, x in enumerate(values, 1)]
+    text = csv_table(header, table, "\t") + "\n"
+    result, changes = Corrections(text, "rows.tsv").apply(sentence)
+    assert [change.old for change in changes] == values
+    # Only a new value that has such an apostrophe itself loses it; JSON has none of this.
+    assert [x.replace("'", "") for x in result.form] == [f"{x}!".replace("'", "") for x in values]
+    records = [dict(zip(header, row, strict=True)) for row in table]
+    result, _ = Corrections(json.dumps(records), "rows.json").apply(sentence)
+    assert result.form == [f"{x}!" for x in values]
 
 
 def test_rules_are_no_corrections() -> None:

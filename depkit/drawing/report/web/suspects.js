@@ -18,22 +18,24 @@ const values = (key) => distinct(suspects.map((suspect) => suspect[key]));
 
 const LIST = {
   id: "suspects", item: "suspect", items: suspects,
-  filters: ["kind", "source", "annotation", "alternative", "words", "order", "page"], defaults: {},
+  filters: ["kind", "source", "annotation", "alternative", "decision", "words", "order", "page"], defaults: {},
   check: () => {},
   note: data.found === suspects.length ? "" : `This page contains the first ${count(suspects.length, "suspect")} of ${data.found.toLocaleString("en")}.`,
   orders: [["", "most suspicious first"], ["treebank", "as in the treebank", () => (a, b) => a.sentence - b.sentence || a.word - b.word]],
   text: (suspect) => suspect.forms.map((form) => packed.forms[form]).join(" "),
   article,
-  matcher: ({ kind, source, annotation, alternative }) => {
+  matcher: ({ kind, source, annotation, alternative, decision }) => {
     const conditions = Object.entries({ kind, source, goldValue: annotation, otherValue: alternative }).filter(([, value]) => value);
-    if (!conditions.length) return null;
-    return (suspect) => new Set(conditions.every(([key, value]) => suspect[key] === value) ? [suspect.word] : []);
+    if (!conditions.length && !decision) return null;
+    const isAsDecided = (suspect) => !decision || (choiceOf(suspect) || "open") === decision;
+    return (suspect) => new Set(isAsDecided(suspect) && conditions.every(([key, value]) => suspect[key] === value) ? [suspect.word] : []);
   },
   fields: (box) => [
     box("Kind", "kind", [["", "any"], ...Object.entries(KINDS).filter(([kind]) => values("kind").includes(kind))]),
     box("Source", "source", optionsOf(values("source"))),
     box("Relation or tag in the treebank", "annotation", optionsOf(values("goldValue"))),
     box("Proposed relation or tag", "alternative", optionsOf(values("otherValue"))),
+    box("Decision", "decision", [["", "any"], ...CHOICES.map(([choice, text]) => [choice || "open", text])]),
   ],
 };
 
@@ -58,7 +60,8 @@ function article(suspect) {
     make("p", { class: "words", dir: "auto" }, LIST.text(suspect)),
     table("", ["", KINDS[suspect.kind], "probability"], rows),
     make("p", { class: "faint long" }, `Source: ${suspect.source}; ${suspect.evidence}`),
-    make("figure", {}, drawSuspect(suspect)));
+    make("figure", {}, drawSuspect(suspect)),
+    decisionBox(suspect));
 }
 
 /** Draw the tree of the treebank above the words, and below them the arc that is proposed. */
@@ -101,4 +104,4 @@ function showAbout(parent) {
 }
 
 const size = [count(data.found, "suspect"), count(data.total, "sentence"), count(data.words, "word")].join(", ");
-showPage(`${shorten(data.treebank, 80)}: ${size}`, { overview: showOverview, about: showAbout });
+showPage(`${shorten(data.treebank, 80)}: ${size}`, { overview: showOverview, decisions: showSection, about: showAbout });
