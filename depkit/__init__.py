@@ -65,6 +65,9 @@ Words have further attributes, and sentences can be converted for other packages
     {'Number': 'Sing'}
     >>> [word.form for word in cat.subtree], [word.form for word in cat.ancestors]
     (['The', 'cat'], ['sat'])
+    >>> text, offsets = sentences[0].text_with_offsets()
+    >>> text[cat.start : cat.end], offsets[:3]
+    ('cat', [(0, 3), (4, 7), (8, 11)])
     >>> frame = sentences[0].to_dict()  # the columns, for pandas.DataFrame
     >>> frame["upos"][:3], frame["head"][:3]
     (['DET', 'NOUN', 'VERB'], [2, 3, 0])

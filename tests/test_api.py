@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import depkit
+import depkit.corpus.sentence
 from depkit.score.conll18 import evaluate_aligned
 from tests.cli.commands import Command
 from tests.conftest import TINY, TREES
@@ -19,6 +20,8 @@ def test_the_examples_in_the_docstring_are_correct(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, attempted = doctest.testmod(depkit)
     assert attempted > 15 and not failed
+    failed, attempted = doctest.testmod(depkit.corpus.sentence)
+    assert attempted and not failed
 
 
 def test_a_file_is_read_parsed_written_and_evaluated(tiny, tmp_path):

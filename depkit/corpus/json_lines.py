@@ -7,7 +7,7 @@ from typing import Any
 from depkit.corpus.cleaning import restore_wrapper
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.surface import surface_tokens
+from depkit.corpus.surface import SurfaceToken, surface_tokens, word_texts
 
 
 def to_json_lines(
@@ -61,9 +61,7 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
                 {"first": token.first + 1, "last": token.last + 1, "form": token.text,
                  "start": start, "end": end}
             )  # fmt: skip
-        words += _make_words(
-            sentence, first=token.first, last=token.last, text=token.text, start=start
-        )
+        words += _make_words(sentence, token, start)
         texts += [token.before if texts else "", token.text, token.after]
         offset = end + len(token.after)
     record: dict[str, Any] = {"sent_id": sentence.sent_id or None}
@@ -79,27 +77,21 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
     return record, offset
 
 
-def _make_words(
-    sentence: Sentence, *, first: int, last: int, text: str, start: int
-) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of the words of a token.
-
-    If the concatenated forms of the words are the text of the token, each word has the offsets of
-    its form. Otherwise all words have the offsets of the token.
-    """
-    forms = sentence.form[first : last + 1]
-    share_offsets = last > first and "".join(forms) != text
-    for i in range(first, last + 1):
-        end = start + len(text if share_offsets or first == last else sentence.form[i])
-        yield {
-            "id": i + 1, "form": sentence.form[i], "lemma": _none_if_blank(sentence.lemma[i]),
-            "upos": _none_if_blank(sentence.upos[i]), "xpos": _none_if_blank(sentence.xpos[i]),
-            "feats": _none_if_blank(sentence.feats[i]),
-            "head": sentence.head[i] if sentence.head[i] >= 0 else None,
-            "deprel": _none_if_blank(sentence.deprel[i]), "start": start, "end": end,
-        }  # fmt: skip
-        if not share_offsets:
-            start = end
+def _make_words(sentence: Sentence, token: SurfaceToken, start: int) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of the words of a token, which begins at `start`; see `word_texts`."""
+    i = token.first
+    for number, text in word_texts(token, sentence.form[token.first : token.last + 1]):
+        for i in range(i, i + number):
+            yield {
+                "id": i + 1, "form": sentence.form[i], "lemma": _none_if_blank(sentence.lemma[i]),
+                "upos": _none_if_blank(sentence.upos[i]), "xpos": _none_if_blank(sentence.xpos[i]),
+                "feats": _none_if_blank(sentence.feats[i]),
+                "head": sentence.head[i] if sentence.head[i] >= 0 else None,
+                "deprel": _none_if_blank(sentence.deprel[i]), "start": start,
+                "end": start + len(text),
+            }  # fmt: skip
+        i += 1
+        start += len(text)
 
 
 def _none_if_blank(cell: str) -> str | None:

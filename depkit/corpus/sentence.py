@@ -140,6 +140,21 @@ class Sentence:
         """The value of the comment `# text = ...`; "" if there is none."""
         return self.comment("text")
 
+    def text_with_offsets(self) -> tuple[str, list[tuple[int, int]]]:
+        """Return the text, and where each word is in it: `text[start:end]`.
+
+        >>> sentence = Sentence.from_words(["Don't", "go"], misc=["_", "SpaceAfter=No"])
+        >>> sentence.text_with_offsets()
+        ("Don't go", [(0, 5), (6, 8)])
+
+        The text is the comment `# text`, or made from the tokens if there is none; see
+        `surface.text_with_offsets`, also for words of multiword tokens. Raises FormatError if the
+        comment has other characters than the words.
+        """
+        from depkit.corpus.surface import text_with_offsets
+
+        return text_with_offsets(self)
+
     def comment(self, key: str) -> str:
         """Return the value of the first comment `# key = value`; "" if there is none."""
         return find_comment(self.lines, key)

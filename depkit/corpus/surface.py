@@ -6,9 +6,14 @@ count as white space and are escaped as in Python's string literals.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
+
+if TYPE_CHECKING:
+    from depkit.corpus.sentence import Sentence
 
 CONTROLS = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
 _ESCAPED = CONTROLS + "\u2028\u2029"
@@ -33,7 +38,7 @@ class SurfaceToken:
     after: str = " "  # the white space after it
 
 
-def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
+def surface_tokens(sentence: "Sentence") -> list[SurfaceToken]:
     """Return the tokens of a sentence; without MISC, its words with a space after each."""
     if "misc" not in sentence.format.columns:
         return [SurfaceToken(form, i, i) for i, form in enumerate(sentence.form)]
@@ -55,7 +60,61 @@ def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
     return tokens
 
 
-def _first_row(sentence: Sentence) -> int:
+def text_with_offsets(sentence: "Sentence") -> tuple[str, list[tuple[int, int]]]:
+    """Return the text of a sentence, and the offsets (start, end) of each word in it.
+
+    The text is that of the comment `# text`; without this comment, it is made from the tokens and
+    the spaces after them. Offsets count characters (Unicode code points) from 0, and `end` is that
+    after the last character. White space in the text may differ from that of the tokens.
+
+    If the concatenated forms of the words of a multiword token are its text, each word has the
+    offsets of its form. Otherwise all of them have the offsets of the token.
+
+    Raises FormatError if the text has other characters than the tokens.
+    """
+    tokens = surface_tokens(sentence)
+    text = sentence.text
+    if not text:
+        parts = [part for token in tokens for part in (token.before, token.text, token.after)]
+        text = "".join(parts[1:-1])
+    positions = [i for i, character in enumerate(text) if _is_visible(character)]
+    visible = "".join(text[i] for i in positions)
+    offsets: list[tuple[int, int]] = []
+    count = 0  # of the visible characters so far
+    for token in tokens:
+        forms = sentence.form[token.first : token.last + 1]
+        for number, form in word_texts(token, forms):
+            own = "".join(filter(_is_visible, form))
+            if not visible.startswith(own, count):
+                message = f"the comment # text does not continue with {form[:40]!r}"
+                raise FormatError(*sentence.location(token.first), message)
+            before = positions[count - 1] + 1 if count else 0
+            count += len(own)
+            span = (positions[count - len(own)], positions[count - 1] + 1) if own else (before,) * 2
+            offsets += [span] * number
+    if count < len(visible):
+        rest = text[positions[count] :][:40]
+        message = f"the comment # text continues with {rest!r} after the last word"
+        raise FormatError(*sentence.location(len(sentence) - 1), message)
+    return text, offsets
+
+
+def _is_visible(character: str) -> bool:
+    return not (character.isspace() or character in CONTROLS)
+
+
+def word_texts(token: SurfaceToken, forms: Sequence[str]) -> list[tuple[int, str]]:
+    """Divide the text of a token: each part with the number of words that it stands for.
+
+    If the concatenated forms of several words are the text, each word has its own part; otherwise
+    the whole text stands for all of them. forms: those of the words of the token.
+    """
+    if len(forms) > 1 and "".join(forms) == token.text:
+        return [(1, form) for form in forms]
+    return [(len(forms), token.text)]
+
+
+def _first_row(sentence: "Sentence") -> int:
     """Return the index of the first row, which may be a range or an empty node."""
     row = sentence.rows[0]
     while row and sentence.lines[row - 1][:1].isdigit():

@@ -131,6 +131,19 @@ class Word:
         return [self.sentence[number - 1] for number in sorted(found)]
 
     @property
+    def start(self) -> int:
+        """The offset of the word in the text; see `Sentence.text_with_offsets`, also for errors.
+
+        The offsets of all words of a sentence are computed anew each time.
+        """
+        return self.sentence.text_with_offsets()[1][self.index][0]
+
+    @property
+    def end(self) -> int:
+        """The offset after the last character of the word; see `start`."""
+        return self.sentence.text_with_offsets()[1][self.index][1]
+
+    @property
     def features(self) -> dict[str, str]:
         """FEATS as a new dict, `{"Case": "Nom", "Number": "Sing"}`.
 
