@@ -162,11 +162,16 @@ def read_pattern(text: str, name: str) -> str:
         raise typer.BadParameter(message, param_hint=name) from None
 
 
+_PAIRS = ("()", "[]")
+
+
 def _split_fields(text: str) -> list[str]:
-    """Split fields at commas, but not that of delta(X,Y)."""
+    """Split fields at commas, but not those of delta(X,Y) and [gap=5, min=0]."""
     fields: list[str] = []
     for part in text.split(",") if text else ():
-        if fields and fields[-1].count("(") > fields[-1].count(")"):
+        if fields and any(
+            fields[-1].count(left) > fields[-1].count(right) for left, right in _PAIRS
+        ):
             fields[-1] += f",{part}"
         else:
             fields.append(part)

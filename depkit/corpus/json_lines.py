@@ -79,9 +79,9 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
 
 def _make_words(sentence: Sentence, token: SurfaceToken, start: int) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of the words of a token, which begins at `start`; see `word_texts`."""
-    i = token.first
+    first = token.first
     for number, text in word_texts(token, sentence.form[token.first : token.last + 1]):
-        for i in range(i, i + number):
+        for i in range(first, first + number):
             yield {
                 "id": i + 1, "form": sentence.form[i], "lemma": _none_if_blank(sentence.lemma[i]),
                 "upos": _none_if_blank(sentence.upos[i]), "xpos": _none_if_blank(sentence.xpos[i]),
@@ -90,7 +90,7 @@ def _make_words(sentence: Sentence, token: SurfaceToken, start: int) -> Iterator
                 "deprel": _none_if_blank(sentence.deprel[i]), "start": start,
                 "end": start + len(text),
             }  # fmt: skip
-        i += 1
+        first += number
         start += len(text)
 
 

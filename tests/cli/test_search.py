@@ -8,8 +8,8 @@ import pytest
 
 import depkit
 from depkit.corpus.io import read
-from depkit.files.errors import FormatError
-from depkit.treebank.search.keys import parse_key
+from depkit.files.errors import ArgumentError, FormatError
+from depkit.treebank.search.keys import parse_gap, parse_key
 from depkit.treebank.search.search import Search, search
 from tests.cli.commands import Command
 from tests.conftest import HERE
@@ -108,6 +108,14 @@ def test_clusters_are_counted() -> None:
         ("N.ExtPos/upos", ["NOUN", "PRON", "NOUN", "NOUN"]),
         ("e.length", ["3", "1", "5", "5"]),
         ("e.delta", ["-3", "-1", "-5", "-5"]),
+        ("e.length[gap=2]", ["[2, 4[", "[0, 2[", "[4, 6[", "[4, 6["]),
+        ("e.delta [gap=2]", ["[-4, -2[", "[-2, 0[", "[-6, -4[", "[-6, -4["]),
+        ("delta(V,N)[ gap = 2.5 ]", ["[-5, -2.5[", "[-2.5, 0[", "[-5, -2.5[", "[-5, -2.5["]),
+        ("e.length[gap=3, min=1]", ["[1, 4[", "[1, 4[", "[4, 7[", "[4, 7["]),
+        ("e.length[gap=2, min=2, max=5]", ["[2, 4[", "]-∞, 2[", "[5, +∞[", "[5, +∞["]),
+        ("e.length[gap=4,max=5]", ["[0, 4[", "[0, 4[", "[5, +∞[", "[5, +∞["]),
+        ("N.upos[gap=2]", ["NOUN", "PRON", "NOUN", "NOUN"]),
+        ("N.Gloss[gap=2]", ["hound", None, None, None]),
         ("length(N, V)", ["3", "1", "5", "5"]),
         ("N#V", ["N << V"] * 4),
         ("V -> N", ["nsubj", "nsubj", "nsubj", "nsubj:pass"]),
@@ -124,6 +132,25 @@ def test_keys(key: str, values: list[str | None]) -> None:
     function = parse_key(key, prepared)
     results = prepared.read(str(FILE))
     assert [function(graph, match) for graph, found in results for match in found] == values
+
+
+@pytest.mark.parametrize("gap", [1, 3, 10, 25])
+def test_intervals_contain_their_numbers(gap: int) -> None:
+    """For numbers with two digits after the point, compared with a count in integers."""
+    interval = parse_gap(f"[gap={gap / 100:.2f}]", "by")
+    for number in range(-200, 200):
+        first, last = interval(f"{number / 100:.2f}").strip("[").split(", ")
+        start, end = round(100 * float(first)), round(100 * float(last))
+        assert start <= number < end and start % gap == 0 and end - start == gap
+
+
+@pytest.mark.parametrize(
+    "gap",
+    ["[gap]", "[gap=0]", "[gap=-1]", "[gap=x]", "[gap=1.]", "[gap=1, min=3, max=3]", "[gap=1"],
+)
+def test_wrong_gaps_are_errors(gap: str) -> None:
+    with pytest.raises(ArgumentError, match=r"gap|min must be less"):
+        parse_key(f"e.length{gap}", Search(SUBJECTS))
 
 
 def test_words_of_multiword_tokens_are_nodes() -> None:
