@@ -1,6 +1,6 @@
 """`depkit edit`: rewrites treebanks by rules of the language Grew."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Annotated, TextIO
 
@@ -49,7 +49,8 @@ def edit_command(
     ] = False,
 ) -> None:
     """Correct treebanks by rewrite rules of the language Grew; nothing else is touched."""
-    editing = _prepare(rules, files)
+    note = note_printer(quiet)
+    editing = _prepare(rules, files, note)
     if dry_run and (output != "-" or changes not in ("", "-")):
         message = "it prints the changes and writes no file"
         raise typer.BadParameter(message, param_hint="--dry-run")
@@ -59,7 +60,6 @@ def edit_command(
     check_inputs(files, quiet)
     for target in filter(None, (output, changes)):
         check_writable(target)
-    note = note_printer(quiet)
     stale = 0  # sentences whose DEPS may no longer fit their heads
 
     def results(table: TextIO | None) -> Iterator[Sentence]:
@@ -89,7 +89,10 @@ def edit_command(
         else:
             write(results(table), output, encoding)
     if stale:
-        note(f"{_count(stale, 'tree')} changed, but not the column DEPS of the same words")
+        changed_trees = (
+            f"{_count(stale, 'tree')} changed, but not the column DEPS of the same words"
+        )
+        note(f"{changed_trees}; correct their enhanced dependencies as well")
     if not editing.sentences:
         note("nothing has changed")
     if verbose and not quiet:
@@ -99,14 +102,18 @@ def edit_command(
         print_message(f"{_count(editing.sentences, 'sentence')} changed")
 
 
-def _prepare(rules: str, files: list[str]) -> Edit | Corrections:
+def _prepare(rules: str, files: list[str], note: Callable[[str], None]) -> Edit | Corrections:
     """Parse rules, or the corrections in a file; wrong rules are a mistake in the usage.
 
-    files: the treebanks.
+    files: the treebanks; note: prints a note.
     """
     text = read_pattern(rules, "RULES")
     if text != rules and are_corrections(text):
-        return Corrections(text, rules, files)
+        corrections = Corrections(text, rules, files)
+        if corrections.undecided:
+            rows = _count(corrections.undecided, "row")
+            note(f"{rules} has no decisions; all {rows} are taken as right")
+        return corrections
     try:
         return Edit(parse_rules(text))
     except PatternError as error:

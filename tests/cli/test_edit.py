@@ -82,6 +82,7 @@ def test_a_walk_from_suspects_to_a_corrected_treebank(tmp_path: Path) -> None:
     suspects.write_text("\n".join([header, *kept]) + "\n")
     err = run(suspects, wrong, "-o", corrected, "-v")[1]
     assert corrected.read_text() == right.read_text()
+    assert f"{suspects} has no decisions; all {len(kept)} rows are taken as right" in err
     assert "1 sentence changed" in err
     assert run(suspects, corrected, "-o", tmp_path / "again.conllu")[1].endswith(
         "nothing has changed\n"

@@ -72,7 +72,8 @@ class Corrections:
 
     def __init__(self, text: str, file: str, treebanks: Collection[str] = ()) -> None:
         self.file = file
-        self.sentences = 0
+        self.sentences = 0  # that have changed
+        self.undecided = 0  # rows of `depkit suspects` without a decision
         self._treebanks = treebanks
         self._is_table = not text.lstrip("\ufeff \t\r\n").startswith(("[", "{"))
         self._by_key: dict[tuple[str, str | int], list[Correction]] = {}
@@ -99,6 +100,7 @@ class Corrections:
             raise fail(f"the decision is {decision[:40]!r}, not accept or reject")
         if "decision" in record and decision != "accept":
             return
+        self.undecided += "decision" not in record and "probability" in record
         column, old, new = (str(record[name]) for name in names)
         try:
             word, line = int(record["word"]), int(record.get("line") or 0)

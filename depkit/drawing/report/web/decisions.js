@@ -38,7 +38,8 @@ function valueProblem({ kind, word, forms, heads }, value) {
 
 /** What is wrong with the tree of a sentence after all decisions; "" if nothing is. */
 function treeProblem(sentence, own) {
-  const gold = packed.rows[sentence][2];
+  const [forms, , gold] = packed.rows[sentence];
+  const name = (words) => words.map((word) => `${word + 1} ${shorten(packed.forms[forms[word]], 24)}`).join(", ");
   const heads = [...gold];
   for (const suspect of own) {
     const { head } = cellsOf(suspect);
@@ -55,12 +56,12 @@ function treeProblem(sentence, own) {
     if (word >= 0 && seen[word] === start) {
       const cycle = [word];
       while (heads[cycle.at(-1)] - 1 !== word) cycle.push(heads[cycle.at(-1)] - 1);
-      return `the heads of the words ${cycle.map((i) => i + 1).sort((a, b) => a - b).join(", ")} would form a cycle`;
+      return `the heads of the words ${name(cycle.sort((a, b) => a - b))} would form a cycle`;
     }
   }
-  const rootsOf = (numbers) => numbers.flatMap((head, word) => (head === 0 ? [word + 1] : []));
+  const rootsOf = (numbers) => numbers.flatMap((head, word) => (head === 0 ? [word] : []));
   const roots = rootsOf(heads);
-  if (data.universal && roots.length > Math.max(1, rootsOf(gold).length)) return `the words ${roots.join(", ")} would all be roots`;
+  if (data.universal && roots.length > Math.max(1, rootsOf(gold).length)) return `the words ${name(roots)} would all be roots`;
   return data.universal && !roots.length ? "no word would be the root" : "";
 }
 
@@ -182,12 +183,15 @@ function showDecisions() {
   }
   for (const [sentence, own] of bySentence) {
     const problem = treeProblem(sentence, own);
-    if (problem) problems.push(make("li", {}, ...own.flatMap((suspect, i) => [i ? ", " : "", linkTo(suspect)]), `: ${problem}. Correct the other words, too, or reject one.`));
+    if (!problem) continue;
+    const links = (some) => some.flatMap((suspect, i) => [i ? ", " : "", linkTo(suspect)]);
+    const others = suspects.filter((other) => other.sentence === sentence && other.kind === "head" && !decisions.has(other.number)).slice(0, 10);
+    problems.push(make("li", {}, ...links(own), `: ${problem}. depkit edit refuses this sentence; reject a suspect${others.length ? ", or decide on the other heads of the sentence: " : "."}`, ...links(others)));
   }
   const decided = numbers.accept + numbers.reject;
   downloadButton.disabled = !decided;
   summary.replaceChildren(
-    make("p", {}, `${numbers.accept.toLocaleString("en")} accepted, ${numbers.reject.toLocaleString("en")} rejected, ${(suspects.length - decided).toLocaleString("en")} open.`),
+    make("p", {}, `${numbers.accept.toLocaleString("en")} accepted, ${numbers.reject.toLocaleString("en")} rejected, ${(suspects.length - decided).toLocaleString("en")} undecided.`),
     make("p", isKept ? { class: "faint" } : { class: "error" }, isKept
       ? "This browser keeps the decisions, also when the page is loaded again."
       : "This browser does not keep the decisions: download them before you close or reload the page. The file can be loaded again."));
@@ -242,7 +246,7 @@ function decisionBox(suspect) {
     else if (!own.childElementCount) own.append(...valueFields(suspect, value));
     problem.replaceChildren(choice === "other" ? valueProblem(suspect, value) : "");
   };
-  const element = make("fieldset", {}, make("legend", {}, "Decision"), ...radios.map(([, label]) => label), own, problem);
+  const element = make("fieldset", {}, make("legend", {}, `Decision on suspect ${suspect.number}`), ...radios.map(([, label]) => label), own, problem);
   boxes.set(suspect.number, { element, show });
   show();
   return element;

@@ -27,7 +27,7 @@ const LIST = {
   matcher: ({ kind, source, annotation, alternative, decision }) => {
     const conditions = Object.entries({ kind, source, goldValue: annotation, otherValue: alternative }).filter(([, value]) => value);
     if (!conditions.length && !decision) return null;
-    const isAsDecided = (suspect) => !decision || (choiceOf(suspect) || "open") === decision;
+    const isAsDecided = (suspect) => !decision || (choiceOf(suspect) || "undecided") === decision;
     return (suspect) => new Set(isAsDecided(suspect) && conditions.every(([key, value]) => suspect[key] === value) ? [suspect.word] : []);
   },
   fields: (box) => [
@@ -35,7 +35,7 @@ const LIST = {
     box("Source", "source", optionsOf(values("source"))),
     box("Relation or tag in the treebank", "annotation", optionsOf(values("goldValue"))),
     box("Proposed relation or tag", "alternative", optionsOf(values("otherValue"))),
-    box("Decision", "decision", [["", "any"], ...CHOICES.map(([choice, text]) => [choice || "open", text])]),
+    box("Decision", "decision", [["", "any"], ...CHOICES.map(([choice, text]) => [choice || "undecided", text])]),
   ],
 };
 
