@@ -50,6 +50,24 @@ class EditableGraph(Graph):
                 self.columns[plain if name != plain else MISC + plain][node] = value
         return True
 
+    def feature_names(self, node: int) -> list[str]:
+        """Return the names of the features of a node that are in FEATS or MISC, sorted."""
+        if node == 0:
+            return []
+        feats = parse_features(self._cell(node, "feats"))
+        in_misc = "misc" in self.sentence.format.columns
+        misc = parse_features(self._cell(node, "misc")) if in_misc else {}
+        plain = [key.replace("[", "__").removesuffix("]") for key in (*feats, *misc)]
+        names = [*plain[: len(feats)], *(MISC + name for name in plain[len(feats) :])]
+        names += [name for own, name in self.touched if own == node and name not in _COLUMNS]
+        found = set()
+        for name in names:
+            # A feature of MISC has two names, unless one of FEATS has the shorter one.
+            short = name.removeprefix(MISC)
+            is_hidden = _is_in_feats(short) or feature_key(short) in feats
+            found.add(name if is_hidden else short)
+        return sorted(found - {"textform", "wordform"})
+
     def remove_edge(self, edge: Edge) -> bool:
         """Remove an edge; return whether there is one."""
         if edge not in self.edges:

@@ -5,6 +5,7 @@
     command  = "del_edge" (edge | node label node) | "add_edge" [ edge ":" ] node label node
              | ("shift" | "shift_in" | "shift_out") node ("==>" | "=[" labels "]=>") node
              | (node | edge) "." feature "=" value | "del_feat" (node | edge) "." feature
+             | ("append_feats" | "prepend_feats") [ text ] node ("==>" | "=[" regex "]=>") node
     label    = "->" | "-[" relation "]->" | "-[" part "=" value { "," part "=" value } "]->"
     value    = term { "+" term }
     term     = text | name | number | (node | edge) "." feature [ "[" [n] ":" [n] "]" ]
@@ -19,17 +20,14 @@ from functools import cached_property
 
 from depkit.treebank.edit.editable import EditableGraph
 from depkit.treebank.search.conditions import Condition, LabelCondition, edge_feature
-from depkit.treebank.search.graph import Edge
+from depkit.treebank.search.graph import MISC, Edge
 from depkit.treebank.search.matcher import Found, Matcher
 from depkit.treebank.search.pattern import Pattern
 from depkit.treebank.search.pattern_parser import PatternParser, feature_of_edge
 from depkit.treebank.search.scanner import Scanner
 
 _SHIFTS = {"shift": (True, True), "shift_in": (True, False), "shift_out": (False, True)}
-_UNSUPPORTED = (
-    "add_node", "del_node", "unorder", "insert", "append_feats", "prepend_feats", "merge",
-    "concat_feats",
-)  # fmt: skip
+_UNSUPPORTED = ("add_node", "del_node", "unorder", "insert")
 
 
 @dataclass
@@ -162,17 +160,24 @@ class _RuleParser(PatternParser):
         start = scanner.position
         name = scanner.read_node()
         if name in _UNSUPPORTED:
-            scanner.fail(f"the command {name} is not supported: words stay as they are", start)
+            message = (
+                f"the command {name} is not supported: the comment # text, spaces and multiword"
+            )
+            message = f"{message} tokens do not say what becomes of them if words change"
+            scanner.fail(f"{message}; edit the words in the file", start)
         if name in ("del_edge", "add_edge"):
             command = self._parse_edge_command(add=name == "add_edge")
         elif name in _SHIFTS:
             command = self._parse_shift(*_SHIFTS[name])
+        elif name in ("append_feats", "prepend_feats"):
+            command = self._parse_copy(before=name == "prepend_feats")
         elif name == "del_feat":
             command = self._parse_assignment(scanner.read_node(), start, deletes=True)
         elif scanner.text.startswith(".", scanner.position):
             command = self._parse_assignment(name, start)
         else:
-            known = "del_edge, add_edge, shift, shift_in, shift_out, del_feat, X.feature = value"
+            known = "del_edge, add_edge, shift, shift_in, shift_out, del_feat, append_feats"
+            known = f"{known}, prepend_feats and X.feature = value"
             scanner.fail(f"the command {name!r} is unknown; there are {known}", start)
         self.rule.commands.append(command)
 
@@ -277,6 +282,35 @@ class _RuleParser(PatternParser):
                 if moved != edge:
                     state.graph.remove_edge(edge)
                     state.graph.add_edge(moved)
+
+        return command
+
+    def _parse_copy(self, before: bool) -> Command:
+        """Parse what follows append_feats or prepend_feats."""
+        scanner = self.scanner
+        separator = scanner.accept_quoted() or ""
+        first = self._read_declared("node")
+        names = Condition(negative=True)  # all
+        if not scanner.accept("==>"):
+            scanner.expect("=[", "the first node")
+            regex = scanner.accept_regex()
+            if not regex:
+                example = r're"Number\|Gender"'
+                scanner.fail(f"a regular expression is expected here, such as {example}")
+            names = Condition(regex=regex)
+            if not scanner.accept("]=>"):
+                scanner.fail(f"]=> is expected here, not {scanner.describe_next()}")
+        second = self._read_declared("node")
+
+        def command(state: Application) -> None:
+            graph, source, target = state.graph, state.nodes[first], state.nodes[second]
+            for name in graph.feature_names(source):
+                new, old = graph.columns[name][source], graph.columns[name][target]
+                if new is None or not names[name.removeprefix(MISC)]:
+                    continue
+                if old is not None:
+                    new = f"{new}{separator}{old}" if before else f"{old}{separator}{new}"
+                graph.set_feature(target, name, new)
 
         return command
 

@@ -91,6 +91,25 @@ def apply(rules: str, sentence: Sentence | None = None) -> list[tuple[int, str, 
             " X.Gender = Y.Gender }",
             [(1, "feats", "Definite=Def|PronType=Art", "Definite=Def|Number=Sing|PronType=Art")],
         ),
+        # Word 3 has Number=Sing and Gloss=hound in MISC, word 1 Definite=Def|PronType=Art.
+        (
+            "pattern { X [lemma=dog]; Y [upos=DET, !Number] } commands { append_feats X ==> Y }",
+            [(1, "feats", "Definite=Def|PronType=Art", "Definite=Def|Number=Sing|PronType=Art"),
+             (1, "misc", "_", "Gloss=hound")],
+        ),
+        (
+            "rule a { pattern { X [lemma=dog, Gloss=hound]; Y [upos=DET] } without { Y [Gloss] }"
+            ' commands { Y.Gloss = a; Y.Number = Plur; append_feats "/" X ==> Y } }',
+            [(1, "feats", "Definite=Def|PronType=Art",
+              "Definite=Def|Number=Plur/Sing|PronType=Art"),
+             (1, "misc", "_", "Gloss=a/hound")],
+        ),
+        (
+            "pattern { X [lemma=dog]; Y [upos=DET, !Number] } commands"
+            ' { Y.Number = Plur; prepend_feats X =[re"N.*\\|Case"]=> Y }',
+            [(1, "feats", "Definite=Def|PronType=Art",
+              "Definite=Def|Number=SingPlur|PronType=Art")],
+        ),
         ("pattern { X [lemma=cat] } commands { X.upos = X }", []),
         # The second rule matches what the first one has made.
         (
@@ -163,7 +182,8 @@ def test_results_that_are_no_sentences_are_errors(rules: str, message: str) -> N
         ("", "", "there is no rule"),
         ("pattern { X [] } ", "", None),
         ("pattern { X [] } commands { ", "Y.upos = A }", "'Y' is not declared"),
-        ("pattern { X [] } commands { ", "del_node X }", "words stay as they are"),
+        ("pattern { X [] } commands { ", "del_node X }", "what becomes of them if words change"),
+        ("pattern { X []; Y [] } commands { append_feats X =[", "a]=> Y }", "a regular expression"),
         ("pattern { X [] } commands { ", "add X }", "the command 'add' is unknown"),
         ("pattern { X -> Y } commands { del_edge ", "X }", "'X' is not an edge"),
         ("pattern { X -> Y } commands { add_edge ", "X -> Y }", "-> needs a relation"),
