@@ -103,8 +103,8 @@ class Corrections:
         self.undecided += "decision" not in record and "probability" in record
         column, old, new = (str(record[name]) for name in names)
         try:
-            word, line = int(record["word"]), int(record.get("line") or 0)
-        except (ValueError, TypeError):
+            word, line = int(str(record["word"])), int(str(record.get("line") or 0))
+        except ValueError:
             raise fail("word and line must be numbers") from None
         if word == 0:  # as in tables of `depkit diff`
             raise fail("only words can be corrected; leave out this row")

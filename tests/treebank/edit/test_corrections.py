@@ -159,6 +159,13 @@ def test_apostrophes_of_tables_are_undone() -> None:
     assert result.form == [f"{x}!" for x in values]
 
 
+@pytest.mark.parametrize("word", [1.5, None, [1], True, float("inf"), "x", "9" * 5000])
+def test_other_values_are_no_numbers(word: object) -> None:
+    row = {"sent_id": "a-1", "word": word, "column": "upos", "old": "DET", "new": "X"}
+    with pytest.raises(FormatError, match="record 1: word and line must be numbers"):
+        apply(json.dumps([row]))
+
+
 def test_rules_are_no_corrections() -> None:
     for text in ("pattern { X [] } commands { X.upos = A }", "% a\tword\trule\nrule r { }"):
         assert not are_corrections(text)

@@ -18,7 +18,7 @@ const choiceOf = (suspect) => decisions.get(suspect.number)?.choice ?? "";
 /** The cells that a decision sets, by their column; none if it sets nothing. */
 function cellsOf(suspect) {
   const { choice, value } = decisions.get(suspect.number) ?? { choice: "" };
-  if (!choice || choice === "reject" || valueProblem(suspect, value)) return {};
+  if (!choice || choice === "reject" || (choice === "other" && valueProblem(suspect, value))) return {};
   return suspect.kind === "head" ? { head: headOf(value), deprel: valueOf("head", value) } : { [suspect.kind]: value };
 }
 
@@ -67,14 +67,13 @@ function treeProblem(sentence, own) {
 
 // ---- Keeping decisions ----
 
-/** Add the decisions of a stored text; what is not valid is left out. */
+/** Take the decisions of a stored text; what is not valid is left out. */
 function restore(text) {
-  const stored = Object.entries(JSON.parse(text) ?? {});
+  const stored = JSON.parse(text) ?? {};
   decisions.clear();
-  for (const [number, decision] of stored) {
-    const { choice, value } = decision ?? {};
-    const suspect = suspects.find((candidate) => candidate.number === Number(number));
-    if (suspect && CHOICES.some(([name]) => name && name === choice) && typeof value === "string")
+  for (const suspect of suspects) {
+    const { choice, value } = stored[suspect.number] ?? {};
+    if (CHOICES.some(([name]) => name && name === choice) && typeof value === "string")
       decisions.set(suspect.number, { choice, value });
   }
 }
@@ -162,7 +161,8 @@ async function loadFile(file) {
 
 // ---- What is shown ----
 
-const FILE = `${data.treebank.split(/[/\\]/).at(-1).replace(/\.conllu?$/, "") || "treebank"}.corrections.json`;
+const NAME = data.treebank.split(/[/\\]/).at(-1).replace(/(\.conllu?)?(\.gz|\.xz)?$/, "").replace(/^-+/, "");
+const FILE = `${NAME || "treebank"}.corrections.json`;
 /** Quote an argument for a shell. */
 const quote = (text) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const downloadButton = make("button", { type: "button", onclick: download }, "Download the corrections");
