@@ -162,7 +162,7 @@ def read_pattern(text: str, name: str) -> str:
         raise typer.BadParameter(message, param_hint=name) from None
 
 
-_PAIRS = ("()", "[]")
+_PAIRS = (("(", ")"), ("[", "]"))
 
 
 def _split_fields(text: str) -> list[str]:

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from depkit.corpus.io import read
+from depkit.drawing.report.page import render_page
+from depkit.drawing.report.suspects import make_contents
+from depkit.treebank.suspects import Suspect
 from tests.cli.commands import Command
 from tests.drawing.report.browser import TIMEOUT, Browser, needs_browser, wait
 from tests.drawing.report.pages import Word, read_page, records, write_trees
@@ -150,6 +153,37 @@ def test_decisions_on_the_page_correct_the_treebank(
     assert download(browser, tmp_path / "second").read_bytes() == file.read_bytes()
     assert browser.messages() == []
     browser.devtools("Emulation.clearDeviceMetricsOverride")
+
+
+@needs_browser
+def test_a_decision_rejects_those_that_contradict_it(
+    browser: Browser, treebank: Path, tmp_path: Path
+) -> None:
+    def suspect(kind: str, gold: str, alternative: str) -> Suspect:
+        return Suspect(0, 3, kind, gold, alternative, 0.9, 0.1, "parser", "")
+
+    suspects = [
+        suspect("head", "2:advmod", "3:advmod"),
+        suspect("head", "2:advmod", "3:obl"),
+        suspect("deprel", "advmod", "advmod"),
+        suspect("upos", "ADV", "X"),
+        suspect("deprel", "advmod", "obl"),
+    ]
+    page = tmp_path / "page.html"
+    page.write_text(render_page(make_contents("t.conllu", list(read(treebank)), suspects)))
+    browser.open("about:blank")
+    browser.open(page.as_uri())
+
+    def accepted() -> list[int]:
+        chosen = "[...document.querySelectorAll('article input[value=accept]')].map(e => e.checked)"
+        return [i for i, is_chosen in enumerate(browser.run(f"return {chosen}")) if is_chosen]
+
+    for number, expected in enumerate(([0], [1], [2], [2, 3], [3, 4])):
+        browser.click(f"#suspect-{number + 1} input[value=accept]")
+        assert accepted() == expected
+    notice = "[...document.querySelectorAll('#decisions [role=status]')].at(-1).textContent"
+    assert browser.run(f"return {notice}").endswith("contradicts your last decision: suspect 3.")
+    assert browser.messages() == []
 
 
 @needs_browser

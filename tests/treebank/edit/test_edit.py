@@ -162,6 +162,11 @@ def test_unusual_cells_stay_as_they_are() -> None:
         ),
         ("pattern { e: X -[det]-> Y } commands { del_edge e }", "has no head"),
         (
+            "pattern { e: V -[nsubj]-> N; R -[root]-> V } commands"
+            " { del_edge e; add_edge R -[root]-> N }",
+            r"a-1: after the changes, the words 3, 6 are roots",
+        ),
+        (
             'pattern { X [lemma=/d.*/] } commands { X.lemma = "d" + X.lemma }',
             "has been applied 1,080 times",
         ),
