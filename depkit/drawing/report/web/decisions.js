@@ -3,7 +3,7 @@
 // A decision has a choice, "accept", "reject" or "other", and the annotation that is to be set: for
 // "other" that of the annotator, else the proposed one. The script of the page defines `suspects`.
 
-const CHOICES = [["", "undecided"], ["accept", "accept"], ["reject", "reject"], ["other", "other"]];
+const CHOICES = [["", "undecided"], ["accept", "accept"], ["reject", "reject"], ["other", "other value"]];
 const STORE = `depkit-suspects-${data.digest}`;
 
 const decisions = new Map(); // by the number of the suspect
