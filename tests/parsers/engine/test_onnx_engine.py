@@ -74,6 +74,8 @@ def make(kind, tiny):
     inputs = Inputs(word=6, char=4, affix=5)
     if kind == "tags":  # which do not depend on the form alone
         inputs, kind = Inputs(word=6, tag=3, treebank=2, stop=True), "selfatt"
+    if kind == "treebank":  # one, which all words are read as
+        inputs, kind = Inputs(word=6, treebank=2, treebank_name="x"), "selfatt"
     return make_random_parser(tiny, 1, inputs=inputs, encoder=kind), tiny
 
 
@@ -82,6 +84,7 @@ def make(kind, tiny):
     [
         "selfatt",
         "bilstm",
+        "treebank",
         pytest.param("tags", marks=pytest.mark.slow),
         pytest.param("factored", marks=pytest.mark.slow),
         pytest.param("constituency", marks=pytest.mark.slow),
@@ -90,6 +93,7 @@ def make(kind, tiny):
 def test_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
     parser, sentences = make(kind, tiny)
     other = on_graphs(parser, tmp_path)
+    assert other.engine.reads_forms_only == (kind in ("selfatt", "bilstm", "treebank", "factored"))
     expected = texts(parser.predict(sentences))
     assert texts(other.predict(sentences)) == expected
     assert texts(other.predict(sentences, None))[::-1] == texts(other.predict(sentences[::-1]))
