@@ -17,6 +17,7 @@ from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import (
     BUNDLED,
     ENSEMBLE,
+    TOKENIZER,
     TOKENIZER_GRAPH,
     WEIGHTS,
     find_model,
@@ -82,7 +83,7 @@ def export_model(
         raise ConfigError("a bundled model is not changed; name a directory as `output`")
     if output is not None and os.path.lexists(output):
         raise ConfigError(f"{os.fspath(output)} exists already; name a new directory as `output`")
-    graphs = make_graphs(parser, list(islice(sentences, NUM_SENTENCES)), directory / WEIGHTS)
+    graphs = make_graphs(parser, list(islice(sentences, NUM_SENTENCES)), directory)
     if output is not None:
         with atomic_directory(output) as folder:
             copy_directory(directory, folder)
@@ -98,7 +99,7 @@ def export_model(
 def make_graphs(
     parser: "Parser",
     sentences: Sequence[Sentence],
-    weights: Path | None = None,
+    directory: Path | None = None,
     quantize: bool = True,
 ) -> dict[str, Any]:
     """Export the graphs of a parser and of its tokenizer, onnx.ModelProtos by file name.
@@ -106,25 +107,31 @@ def make_graphs(
     Args:
         parser: A parser on the CPU in float32.
         sentences: As for `export_model`.
-        weights: The model's file of weights, to whose tables of vectors the graph refers; None
-            copies them into the graph.
+        directory: The model's directory, to whose files of weights the graphs refer; None copies
+            the weights into the graphs.
         quantize: Whether products are computed in eight bits.
     """
     from depkit.parsers.engine.export import export_network, export_tokenizer
-    from depkit.parsers.engine.tables import compress_tables
+    from depkit.parsers.engine.stored_weights import (
+        NO_WEIGHTS,
+        read_stored_weights,
+        share_weights,
+    )
     from depkit.parsers.inputs.dataset import encode
 
     sentences = [s for s in sentences if 0 < len(s) <= _MAX_WORDS]
     sentences = sentences or random_sentences(parser.vocabulary)
     data = encode(sentences, parser.vocabulary, parser.config.inputs)
-    graphs = export_network(parser.network, data, quantize)
-    compress_tables(graphs["words"], weights)
-    files = {f"{name}.onnx": graph for name, graph in graphs.items()}
+    weights = read_stored_weights(directory / WEIGHTS) if directory else NO_WEIGHTS
+    graphs = export_network(parser.network, data, weights, quantize)
+    files = {f"{name}.onnx": share_weights(graph, weights) for name, graph in graphs.items()}
     if parser.tokenizer:
         texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
-        files[TOKENIZER_GRAPH] = export_tokenizer(
-            parser.tokenizer.network, parser.tokenizer.encode_slices(texts), quantize
+        weights = read_stored_weights(directory / TOKENIZER) if directory else NO_WEIGHTS
+        graph = export_tokenizer(
+            parser.tokenizer.network, parser.tokenizer.encode_slices(texts), weights, quantize
         )
+        files[TOKENIZER_GRAPH] = share_weights(graph, weights)
     return files
 
 

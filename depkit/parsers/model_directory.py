@@ -3,7 +3,7 @@
 A model directory has these files:
 
 - config.toml: the settings, such as the name of a frozen transformer
-- vocab.json: the vocabulary
+- vocab.json, or vocab.json.gz if the weights are stored in eight bits: the vocabulary
 - model.safetensors: the weights
 - README.md: the model card
 - tokenizer.safetensors: the tokenizer, if the training treebank has running text
@@ -14,8 +14,10 @@ The directory of an ensemble has ensemble.toml, the directories of its members, 
 """
 
 import dataclasses
+import gzip
 import json
 import os
+import zlib
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetensors", "README.md"
+PACKED_VOCABULARY = "vocab.json.gz"
 TOKENIZER = "tokenizer.safetensors"
 TRANSFORMER = "transformer"
 ENSEMBLE = "ensemble.toml"
@@ -74,7 +77,8 @@ def find_model(name: PathLike) -> Path:
 
 def model_files(directory: Path) -> list[Path]:
     """Return the files that belong to a model, including those of an ensemble's members."""
-    files = [directory / name for name in (CONFIG, VOCABULARY, WEIGHTS, CARD, TOKENIZER, ENSEMBLE)]
+    names = (CONFIG, VOCABULARY, PACKED_VOCABULARY, WEIGHTS, CARD, TOKENIZER, ENSEMBLE)
+    files = [directory / name for name in names]
     files += sorted((directory / TRANSFORMER).glob("*"))
     files += [directory / f"{name}.onnx" for name in GRAPHS] + [directory / TOKENIZER_GRAPH]
     if (directory / ENSEMBLE).is_file():
@@ -159,12 +163,15 @@ def _check_version(path: Path, tables: dict[str, Any]) -> None:
 
 def read_vocabulary(directory: Path) -> Vocabulary:
     """Read the vocabulary of a model. Raises ModelError if it is missing or damaged."""
+    name = VOCABULARY
+    if (directory / PACKED_VOCABULARY).exists() and not (directory / VOCABULARY).exists():
+        name = PACKED_VOCABULARY
     try:
-        return Vocabulary.from_json(parse_json(_read_text(directory, VOCABULARY, _MAX_VOCABULARY)))
+        return Vocabulary.from_json(parse_json(_read_text(directory, name, _MAX_VOCABULARY)))
     except ModelError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise ModelError(f"{directory / VOCABULARY} is not a vocabulary: {error}") from None
+        raise ModelError(f"{directory / name} is not a vocabulary: {error}") from None
 
 
 def parse_json(text: str) -> Any:
@@ -182,14 +189,20 @@ def parse_json(text: str) -> Any:
 
 
 def _read_text(directory: Path, name: str, max_size: int) -> str:
-    """Read a text file of at most `max_size` bytes. Raises ModelError if there is none."""
+    """Read a text file of at most `max_size` bytes; .gz is unpacked.
+
+    Raises ModelError if there is none.
+    """
     path = directory / name
     try:
         if path.exists() and not path.is_file():
             raise ModelError(f"{path} is not a regular file")  # Reading a pipe could take forever.
-        if path.stat().st_size > max_size:
+        opener: Any = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rb") as file:
+            content: bytes = file.read(max_size + 1)
+        if len(content) > max_size:
             raise ModelError(f"{path} is damaged: it has more than {max_size:,} bytes")
-        return path.read_text(encoding="utf-8")
+        return content.decode()
     except FileNotFoundError:
         if any(directory.glob("fold-*")):
             raise ModelError(
@@ -197,7 +210,7 @@ def _read_text(directory: Path, name: str, max_size: int) -> str:
                 " started the training again to finish it"
             ) from None
         raise ModelError(f"{directory} is not a model: it has no {name}") from None
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise ModelError(f"{directory / name} is damaged: {error}") from None
 
 
@@ -213,7 +226,7 @@ def write_description(
     vocabulary: Vocabulary,
     transformer: "Transformer | None" = None,
 ) -> None:
-    """Write config.toml, vocab.json and the description of a tuned transformer.
+    """Write config.toml, the vocabulary and the description of a tuned transformer.
 
     tables: the configuration of the parser and of its training.
     """
@@ -222,16 +235,21 @@ def write_description(
         from depkit.parsers.inputs.transformer import save_description  # which imports torch
 
         save_description(transformer, directory / TRANSFORMER)
-    write_vocabulary(directory, vocabulary)
+    is_packed = tables.get("training", {}).get("storage") == "int8"
+    write_vocabulary(directory, vocabulary, is_packed)
 
 
-def write_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
-    """Write vocab.json, with one line for each table."""
+def write_vocabulary(directory: Path, vocabulary: Vocabulary, packed: bool = False) -> None:
+    """Write vocab.json, with one line for each table, or vocab.json.gz."""
     tables = (
         f"{json.dumps(name)}: {json.dumps(table, ensure_ascii=False)}"
         for name, table in vocabulary.to_json().items()
     )
-    write_text(directory, VOCABULARY, "{\n" + ",\n".join(tables) + "\n}\n")
+    content = ("{\n" + ",\n".join(tables) + "\n}\n").encode()
+    name, other = (VOCABULARY, PACKED_VOCABULARY)[:: -1 if packed else 1]
+    with atomic(directory / name) as temporary:
+        temporary.write_bytes(gzip.compress(content, mtime=0) if packed else content)
+    (directory / other).unlink(missing_ok=True)
 
 
 def write_config(directory: Path, tables: dict[str, Any]) -> None:

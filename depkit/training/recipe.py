@@ -92,7 +92,9 @@ class Training:
     # NP##f=s##, otherwise collins.
     evalb: str = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    storage: Literal["float32", "float16"] = "float32"  # of weights in the model directory
+    # The type of the weights in the model directory; "int8" is for matrices, with a scale for each
+    # row or column
+    storage: Literal["float32", "float16", "int8"] = "float32"
 
     def warmup_updates(self, updates: int) -> float:
         """Return the number of updates of the warm-up; updates: that of the whole training."""

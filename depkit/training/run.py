@@ -32,6 +32,7 @@ from depkit.parsers.model_directory import (
     CARD,
     CONFIG,
     ENSEMBLE,
+    PACKED_VOCABULARY,
     TOKENIZER,
     TRANSFORMER,
     VOCABULARY,
@@ -345,7 +346,10 @@ def _copy_best(directory: Path, states: Sequence[State], select: str) -> str:
     if (seed_directory / TRANSFORMER).exists():
         with atomic_directory(directory / TRANSFORMER) as folder:
             copy_directory(seed_directory / TRANSFORMER, folder)
-    for name in (CONFIG, VOCABULARY, WEIGHTS, CARD):
+    vocabularies = [
+        name for name in (VOCABULARY, PACKED_VOCABULARY) if (seed_directory / name).is_file()
+    ]
+    for name in (CONFIG, *vocabularies, WEIGHTS, CARD):
         with atomic(directory / name) as temporary:
             shutil.copy(seed_directory / name, temporary)
     scores = [state.best for state in states]

@@ -134,7 +134,8 @@ def provide_tokenizer(plan: Plan) -> float:
             report=plan.reporter.say,
         )  # fmt: skip
         notes = {"origin": asdict(origin), "seconds": time.monotonic() - started, "scores": scores}
-        write_tokenizer(directory, tokenizer, notes)
+        is_small = plan.recipe.training.storage == "int8"
+        write_tokenizer(directory, tokenizer, notes, "int8" if is_small else "float16")
     return min(float(notes["seconds"]), plan.max_time / 2)
 
 
@@ -255,7 +256,8 @@ def _make_tokenizer(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
     ).to(device)
     patterns = tuple(choose_patterns(passages))
-    return Tokenizer(characters, table, spaces, TorchEngine(network, device), patterns)
+    engine = TorchEngine(network, device)
+    return Tokenizer(characters, table, spaces, engine, patterns, convolves=True)
 
 
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:

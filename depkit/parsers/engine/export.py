@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.parsers.engine.static_quantisation import quantize_products
+from depkit.parsers.engine.stored_weights import NO_WEIGHTS, StoredWeights
 from depkit.parsers.inputs.batching import exact_batches
 from depkit.parsers.inputs.dataset import Dataset
 
@@ -118,12 +119,15 @@ def _name_dimensions(model: Any, axes: Mapping[str, Sequence[str]]) -> None:
                 dimension.dim_param = names.get(dimension.dim_param, dimension.dim_param)
 
 
-def export_network(network: Any, data: Dataset, quantize: bool = True) -> dict[str, Any]:
+def export_network(
+    network: Any, data: Dataset, weights: StoredWeights = NO_WEIGHTS, quantize: bool = True
+) -> dict[str, Any]:
     """Export a ParserNetwork as graphs by name, onnx.ModelProtos.
 
     Args:
         network: The network, which is converted to float32.
         data: Sentences, on which the ranges of the values in the network are determined.
+        weights: The network's file; what is in eight bits there is not rounded again.
         quantize: Whether products are computed in eight bits.
     """
     network = network.float().eval()
@@ -154,12 +158,15 @@ def export_network(network: Any, data: Dataset, quantize: bool = True) -> dict[s
             graphs[name] = make_graph(network, _of_names(function), examples[0], axes)
             if quantize:
                 calibration = [{key: x.numpy() for key, x in part.items()} for part in examples]
-                quantize_products(graphs[name], calibration)
+                quantize_products(graphs[name], calibration, weights)
     return graphs
 
 
 def export_tokenizer(
-    network: Any, batches: Iterable[tuple[np.ndarray, np.ndarray]], quantize: bool = True
+    network: Any,
+    batches: Iterable[tuple[np.ndarray, np.ndarray]],
+    weights: StoredWeights = NO_WEIGHTS,
+    quantize: bool = True,
 ) -> Any:
     """Export a TokenizerNetwork as an onnx.ModelProto.
 
@@ -167,6 +174,7 @@ def export_tokenizer(
         network: The network.
         batches: Indices of characters, [batch, length], and the length of each row, [batch]; the
             ranges of values are determined on them.
+        weights: As for `export_network`.
         quantize: Whether products are computed in eight bits.
     """
     network = network.float().eval()
@@ -177,7 +185,9 @@ def export_tokenizer(
     )
     if quantize:
         quantize_products(
-            graph, [{"characters": characters, "sizes": sizes} for characters, sizes in batches]
+            graph,
+            [{"characters": characters, "sizes": sizes} for characters, sizes in batches],
+            weights,
         )
     return graph
 

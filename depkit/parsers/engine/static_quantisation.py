@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-_MAX_WEIGHT = 63
+from depkit.parsers.engine.eight_bits import quantize_columns
+from depkit.parsers.engine.stored_weights import NO_WEIGHTS, StoredWeights, find_integers
+
 _MAX_INPUT = 255
 # The ranges of an input that are tried, as shares of the range of its values in calibration
 _RANGES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
@@ -22,12 +24,15 @@ _MIN_SIZE = 16  # the smallest matrix dimension for which it pays
 Arrays = Mapping[str, np.ndarray]
 
 
-def quantize_products(model: Any, calibration: Sequence[Arrays]) -> None:
+def quantize_products(
+    model: Any, calibration: Sequence[Arrays], weights: StoredWeights = NO_WEIGHTS
+) -> None:
     """Quantize the products of a graph with constant matrices, in place.
 
     Args:
         model: An onnx.ModelProto.
         calibration: Inputs of the graph; the range of each product's input is determined on them.
+        weights: The file of the weights; what is in eight bits there is not rounded again.
     """
     import onnx
     from onnx import helper, numpy_helper
@@ -54,7 +59,8 @@ def quantize_products(model: Any, calibration: Sequence[Arrays]) -> None:
         quantize = helper.make_node("QuantizeLinear", [name, *inputs[1:]], inputs[:1])
         for node, matrix in zip(consumers, matrices, strict=True):
             weight = node.input[1]
-            integers, scales = quantize_columns(matrix)
+            found = find_integers(matrix, weights.scales)
+            integers, scales = found or quantize_columns(matrix)
             for suffix, value in (("quantized", integers), ("scale", scales)):
                 model.graph.initializer.append(numpy_helper.from_array(value, f"{weight}.{suffix}"))
             bias = _find_bias(model, node, constants)
@@ -139,12 +145,3 @@ def choose_range(values: np.ndarray, matrix: np.ndarray) -> tuple[float, int]:
             best = error, scale, zero
     assert best is not None
     return best[1], best[2]
-
-
-def quantize_columns(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Round a matrix to integers; each column has its own scale.
-
-    matrix: [rows, columns]. Returns int8 [rows, columns], and the scales, [columns].
-    """
-    scales = np.maximum(np.abs(matrix).max(0) / _MAX_WEIGHT, 1e-12).astype(np.float32)
-    return np.rint(matrix / scales).astype(np.int8), scales

@@ -7,13 +7,16 @@ from typing import TypeVar
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
-from torch import nn
+from torch import Tensor, nn
 
 from depkit.files.atomic import atomic
+from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.initial import skip_initialisation
 from depkit.nn.limit import find_difference, find_not_finite, limit_size
+from depkit.parsers.engine.eight_bits import COLUMNS, ROWS, TRANSPOSED, pack, unpack, unpack_shapes
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 
+MIN_SIZE = 16  # the smallest dimension of a matrix for which eight bits pay
 # The beginnings of names of weights in older models, and what they are now
 RENAMED = {"inputs.char_projection.": "inputs.char.projection."}
 
@@ -30,9 +33,10 @@ def read_shapes(path: Path) -> Shapes:
         raise ModelError(f"{path.parent} is not a model: it has no {path.name}")
     try:
         with safe_open(path, framework="pt") as file:
-            return {_rename(name): file.get_slice(name).get_shape() for name in file.keys()}
+            shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}
     except SafetensorError as error:
         raise ModelError(f"{path} is damaged: {error}") from None
+    return {_rename(name): shape for name, shape in unpack_shapes(shapes).items()}
 
 
 def _rename(weight: str) -> str:
@@ -67,9 +71,9 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
     if difference := find_difference(expected, shapes):
         raise ModelError(f"{problem}: {difference}")
     try:
-        weights = load_file(path)
+        weights = unpack(load_file(path))
         network.load_state_dict({_rename(name): weight for name, weight in weights.items()})
-    except (SafetensorError, RuntimeError) as error:
+    except (SafetensorError, RuntimeError, ValueError) as error:
         raise ModelError(f"{path} is damaged: {str(error).splitlines()[-1].strip()}") from None
     if problem := find_not_finite(network.state_dict()):
         raise ModelError(f"{path} is damaged: {problem}")
@@ -77,19 +81,44 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
 
 
 def write_weights(directory: Path, network: nn.Module, storage: str = "float32") -> None:
-    """Write model.safetensors atomically.
-
-    storage: the type of the numbers: "float32", or "float16" for a file of half the size.
-    """
-    save_network(directory / WEIGHTS, network, {}, getattr(torch, storage))
+    """Write model.safetensors atomically; storage: as for `save_network`."""
+    save_network(directory / WEIGHTS, network, {}, storage)
 
 
 def save_network(
-    path: Path, network: nn.Module, metadata: dict[str, str], dtype: torch.dtype = torch.float32
+    path: Path, network: nn.Module, metadata: dict[str, str], storage: str = "float32"
 ) -> None:
-    """Write the weights of a network atomically, with text besides them."""
-    tensors = network.state_dict().items()
-    weights = {name: tensor.to(dtype).contiguous() for name, tensor in tensors}
+    """Write the weights of a network atomically, with text besides them.
+
+    storage: the type of the numbers: "float32"; "float16", for a file of half the size; or "int8",
+    for one of about a quarter: matrices in eight bits, and the rest in float16.
+    """
+    dtype = torch.float32 if storage == "float32" else torch.float16
+    kinds = _find_matrices(network) if storage == "int8" else {}
+    weights: dict[str, Tensor] = {}
+    for name, tensor in network.state_dict().items():
+        if name in kinds:
+            packed = pack(name, tensor.float().cpu().numpy(), kinds[name])
+            weights |= {key: torch.from_numpy(array) for key, array in packed.items()}
+        else:
+            weights[name] = tensor.to(dtype)
+    weights = {name: tensor.contiguous() for name, tensor in weights.items()}
     with atomic(path) as temporary:
         # safetensors.torch.save_file would write a file that only its owner can read.
         temporary.write_bytes(save(weights, metadata))
+
+
+def _find_matrices(network: nn.Module) -> dict[str, str]:
+    """Find the weights that can be stored in eight bits, and how: see `eight_bits`."""
+    kinds = {}
+    for prefix, module in network.named_modules():
+        weight = getattr(module, "weight", None)
+        if not isinstance(weight, Tensor) or weight.ndim != 2 or min(weight.shape) < MIN_SIZE:
+            continue
+        if isinstance(module, nn.Linear):
+            kinds[f"{prefix}.weight"] = TRANSPOSED
+        elif isinstance(module, nn.Embedding | nn.EmbeddingBag):
+            kinds[f"{prefix}.weight"] = ROWS
+        elif isinstance(module, ArcScorer | LabelScorer):
+            kinds[f"{prefix}.weight"] = COLUMNS
+    return kinds

@@ -39,6 +39,11 @@ class Treebank(Part):
     table = "treebanks"  # their names, the largest first
     is_combined = False
 
+    @property
+    def depends_on_form(self) -> bool:  # type: ignore[override]
+        """Whether all words are read as those of one treebank, whatever file they are from."""
+        return bool(self.inputs.treebank_name)
+
     def table_rule(self) -> TableRule | None:
         return TableRule(self.table, lambda s: [treebank_name(s)]) if self.size else None
 

@@ -29,9 +29,13 @@ INSIDE, TOKEN, SENTENCE = 0, 1, 2  # labels: nothing, a token or a sentence ends
 # words of the token that ends after the character are in the multiword table. SINGLE: neither.
 SINGLE, SPLIT, LOOKUP = 0, 1, 2
 SLICE = 256  # characters in a slice
+BATCH_CHARACTERS = 1 << 14
+# For convolutions, which do not read a slice character by character, and are faster if what they
+# compute fits in the processor's cache
+LONG_SLICE = 1024
+SMALL_BATCH = 1 << 11
 MARGIN = 48  # characters at each end of a slice that are read, but whose labels are not used
 LONGEST_SENTENCE = 1_000  # words; a longer sentence is split
-BATCH_CHARACTERS = 1 << 14
 SPACE = "<space>"
 
 
@@ -44,6 +48,7 @@ class Tokenizer:
     spaces: bool  # whether a token can contain white space, as in Vietnamese
     engine: "Engine"
     patterns: tuple[str, ...] = ()  # names of the `corpus.patterns` whose tokens are not cut
+    convolves: bool = False  # whether the network consists of convolutions
 
     @property
     def network(self) -> "TokenizerNetwork":
@@ -75,7 +80,7 @@ class Tokenizer:
         network = self.network
         indices, offsets, slices = self._cut(texts)
         labels = np.zeros((2, len(indices)), dtype=np.int8)
-        for rows in _batch_slices(slices):
+        for rows in self._batch_slices(slices):
             begin, end, low, high = slices[rows].T
             characters, sizes = _pad_slices(indices, begin, end)
             with self.engine.context():
@@ -102,14 +107,19 @@ class Tokenizer:
         slices = [
             [start + bound for bound in bounds]
             for start, stop in pairwise([0, *stops])
-            for bounds in cut_slices(stop - start)
+            for bounds in cut_slices(stop - start, LONG_SLICE if self.convolves else SLICE)
         ]
         return indices, offsets, np.array(slices)
+
+    def _batch_slices(self, slices: np.ndarray) -> list[np.ndarray]:
+        sizes = slices[:, 1] - slices[:, 0]
+        limit = SMALL_BATCH if self.convolves else BATCH_CHARACTERS
+        return length_batches(sizes, limit, repeat_to_fill=True)
 
     def encode_slices(self, texts: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield batches of slices of texts: characters, [batch, length], and numbers, [batch]."""
         indices, _, slices = self._cut(texts)
-        for rows in _batch_slices(slices):
+        for rows in self._batch_slices(slices):
             begin, end, _, _ = slices[rows].T
             yield _pad_slices(indices, begin, end)
 
@@ -175,11 +185,6 @@ class Tokenizer:
             if len(words) > 1:
                 words = self.multiwords.check(text[begin:end], words)
         return words if words and len(words) > 1 else None
-
-
-def _batch_slices(slices: np.ndarray) -> list[np.ndarray]:
-    sizes = slices[:, 1] - slices[:, 0]
-    return length_batches(sizes, BATCH_CHARACTERS, repeat_to_fill=True)
 
 
 def _pad_slices(

@@ -30,13 +30,14 @@ MAX_LAYERS, MAX_DILATION = 32, 1000  # more is damage
 MakeEngine = Callable[[Path, int, dict[str, Any]], Engine]
 
 
-def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, object]) -> None:
+def write_tokenizer(
+    directory: Path, tokenizer: Tokenizer, notes: dict[str, object], storage: str = "float16"
+) -> None:
     """Write tokenizer.safetensors atomically.
 
     notes: any data that JSON can represent, such as dev scores; see `read_tokenizer_notes`.
+    storage: as for `weights.save_network`.
     """
-    import torch
-
     from depkit.parsers.engine.weights import save_network
 
     network: Any = tokenizer.network
@@ -56,7 +57,7 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer, notes: dict[str, obje
         "notes": notes,
     }
     text = json.dumps(description, ensure_ascii=False)
-    save_network(directory / TOKENIZER, network, {"tokenizer": text}, torch.float16)
+    save_network(directory / TOKENIZER, network, {"tokenizer": text}, storage)
 
 
 def read_tokenizer(
@@ -135,7 +136,8 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
     ) as error:  # fmt: skip
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} is damaged: {reason}") from None
-    return Tokenizer(characters, table, spaces, engine, patterns)
+    convolves = bool(description.get("dilations"))
+    return Tokenizer(characters, table, spaces, engine, patterns, convolves)
 
 
 def load_tokenizer(model: PathLike, device: "torch.device | None" = None) -> Tokenizer:

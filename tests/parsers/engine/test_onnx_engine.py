@@ -1,5 +1,6 @@
 """Exported graphs give the results of torch, whatever the batch, and need no torch."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
@@ -21,14 +23,20 @@ from depkit.parsers.columns.arrays import ColumnArrays, best_values, log_softmax
 from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine import onnx_engine
+from depkit.parsers.engine.eight_bits import quantize_columns
 from depkit.parsers.engine.export import make_graph
 from depkit.parsers.engine.onnx_engine import Graphs, OnnxEngine
-from depkit.parsers.engine.static_quantisation import choose_range, quantize_columns
+from depkit.parsers.engine.static_quantisation import choose_range
 from depkit.parsers.export import export_model, make_graphs, random_sentences
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.loading import load
-from depkit.parsers.model_directory import BUNDLED, ModelError, find_graphs
+from depkit.parsers.model_directory import (
+    BUNDLED,
+    ModelError,
+    bundled_models,
+    find_graphs,
+)
 from depkit.parsers.settings import ConfigError
 from depkit.trees.best_heads import are_crossing, are_trees, best_heads
 from tests.parsers.constituency import small_recipes
@@ -40,6 +48,7 @@ from tests.parsers.small_parsers import (
     texts,
 )
 
+TYPES = {"I8": "INT8", "F16": "FLOAT16", "F32": "FLOAT"}  # in safetensors and in ONNX
 DATA = Path(__file__).parents[2] / "data"
 
 
@@ -65,6 +74,8 @@ def make(kind, tiny):
     inputs = Inputs(word=6, char=4, affix=5)
     if kind == "tags":  # which do not depend on the form alone
         inputs, kind = Inputs(word=6, tag=3, treebank=2, stop=True), "selfatt"
+    if kind == "treebank":  # one, which all words are read as
+        inputs, kind = Inputs(word=6, treebank=2, treebank_name="x"), "selfatt"
     return make_random_parser(tiny, 1, inputs=inputs, encoder=kind), tiny
 
 
@@ -73,6 +84,7 @@ def make(kind, tiny):
     [
         "selfatt",
         "bilstm",
+        "treebank",
         pytest.param("tags", marks=pytest.mark.slow),
         pytest.param("factored", marks=pytest.mark.slow),
         pytest.param("constituency", marks=pytest.mark.slow),
@@ -81,6 +93,7 @@ def make(kind, tiny):
 def test_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
     parser, sentences = make(kind, tiny)
     other = on_graphs(parser, tmp_path)
+    assert other.engine.reads_forms_only == (kind in ("selfatt", "bilstm", "treebank", "factored"))
     expected = texts(parser.predict(sentences))
     assert texts(other.predict(sentences)) == expected
     assert texts(other.predict(sentences, None))[::-1] == texts(other.predict(sentences[::-1]))
@@ -304,16 +317,24 @@ def test_graphs_name_no_files_of_the_machine_that_exported_them():
     assert not any(b".py" in graph or b"site-packages" in graph for graph in graphs)
 
 
-def test_the_graphs_of_the_bundled_model_belong_to_its_weights():
-    """The tables of vectors are read from the file of weights, so they must not move."""
-    onnx = pytest.importorskip("onnx")
-    model = onnx.load(BUNDLED / "en-ewt" / "words.onnx", load_external_data=False)
-    from depkit.parsers.engine.tables import read_positions
-
-    positions = read_positions(BUNDLED / "en-ewt" / "model.safetensors")
-    external = [t for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL]
-    assert external
-    for tensor in external:
-        entries = {entry.key: entry.value for entry in tensor.external_data}
-        _, _, start, size = positions[tensor.name.removeprefix("network.")]
-        assert (int(entries["offset"]), int(entries["length"])) == (start, size)
+@pytest.mark.parametrize("name", bundled_models())
+def test_the_graphs_of_a_bundled_model_belong_to_its_weights(name):
+    """A graph refers to the first byte of a tensor, so tensors must not move in their file."""
+    for path in (BUNDLED / name).glob("*.onnx"):
+        model = onnx.load(path, load_external_data=False)
+        for tensor in model.graph.initializer:
+            if tensor.data_location != onnx.TensorProto.EXTERNAL:
+                continue
+            entries = {entry.key: entry.value for entry in tensor.external_data}
+            content = (path.parent / entries["location"]).read_bytes()
+            size = int.from_bytes(content[:8], "little")
+            starts = {
+                8 + size + entry["data_offsets"][0]: entry["dtype"]
+                for key, entry in json.loads(content[8 : 8 + size]).items()
+                if key != "__metadata__"
+            }
+            type_name = onnx.TensorProto.DataType.Name(tensor.data_type)
+            assert TYPES[starts[int(entries["offset"])]] == type_name
+    assert {"words.onnx", "scores.onnx", "tokenizer.onnx"} <= {
+        path.name for path in (BUNDLED / name).iterdir()
+    }
