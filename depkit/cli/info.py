@@ -21,6 +21,7 @@ _PACKAGES = ("torch", "transformers", "numpy", "numba")
 def info_command(
     model: Annotated[str | None, typer.Argument(metavar="MODEL")] = None,
     recipes: Annotated[bool, typer.Option("--recipes")] = False,
+    models: Annotated[bool, typer.Option("--models")] = False,
     as_json: Annotated[bool, typer.Option("--json")] = False,
     quiet: Quiet = False,  # has no effect, but all commands accept it
     verbose: Annotated[
@@ -37,9 +38,22 @@ def info_command(
     Example: depkit info en-ewt
 
     Example: depkit info kk2018
+
+    Example: depkit info --models
     """
-    if recipes and model is not None:
-        raise typer.BadParameter("it lists all recipes; leave MODEL out", param_hint="--recipes")
+    for option, is_given in (("recipes", recipes), ("models", models)):
+        if is_given and (model is not None or (recipes and models)):
+            raise typer.BadParameter(
+                f"it lists all {option}; leave MODEL and other lists out", param_hint=f"--{option}"
+            )
+    if models:
+        from depkit.cli.model_tables import model_facts, render_models
+
+        if as_json:
+            print_output(json.dumps(model_facts(), indent=2, ensure_ascii=False))
+        else:
+            print_output(render_models())
+        return
     if recipes or (model is not None and _is_recipe(model)):
         _print_recipes(model, as_json, verbose)
         return

@@ -44,6 +44,7 @@ GRAPHS = ("words", "scores", "labels")  # the names of the exported graphs of a 
 TOKENIZER_GRAPH = "tokenizer.onnx"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
+ALIASES = {"en": "en-ewt"}  # other names of bundled models
 _MAX_VOCABULARY = 1 << 28  # bytes
 _MAX_CONFIG = 1 << 20
 
@@ -64,8 +65,9 @@ def find_model(name: PathLike) -> Path:
     default is always the bundled model. Raises ModelError if there is neither.
     """
     path = Path(name)
-    if os.fspath(name) in bundled_models():
-        return BUNDLED / path
+    bundled_name = ALIASES.get(os.fspath(name), os.fspath(name))
+    if bundled_name in bundled_models():
+        return BUNDLED / bundled_name
     if path.is_dir():
         return path
     bundled = ", ".join(bundled_models()) or "none"

@@ -58,7 +58,8 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__.partition("\n")[0],
         epilog="python -m tests.bench gpu measures a GPU in minutes; python -m tests.bench small"
-        " compares accuracies on small treebanks; python -m tests.bench suspects finds planted"
+        " compares accuracies on small treebanks, and python -m tests.bench languages those of the"
+        " bundled models of other languages; python -m tests.bench suspects finds planted"
         " errors; python -m tests.bench pages opens HTML pages. They have their own --help.",
     )  # fmt: skip
     add = parser.add_argument
@@ -181,7 +182,7 @@ def describe_shares(rows: Sequence[Row]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else argv
-    if argv[:1] in (["gpu"], ["small"], ["suspects"], ["pages"]):  # these have options of their own
+    if argv and argv[0] in ("gpu", "languages", "small", "suspects", "pages"):  # have own options
         import_module(f"tests.bench.{argv[0]}").main(argv[1:])
         return
     from rich.console import Console

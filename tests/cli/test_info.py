@@ -258,4 +258,19 @@ def test_all_rows_are_listed_by_paper_and_table():
         "    depkit"
     )
     _, err = Command("info")("--recipes", "selfatt", code=2)
-    assert "leave MODEL out" in err
+    assert "leave MODEL and other lists out" in err
+
+
+def test_the_bundled_models_are_listed():
+    lines = run("--models").splitlines()
+    assert lines[0].split()[:2] == ["model", "language"]
+    listed = {line.split()[0]: line for line in lines[1:-1]}
+    assert listed.keys() == set(model_directory.bundled_models())
+    assert "English" in listed["en-ewt"] and "UD English-EWT" in listed["en-ewt"]
+    facts = {each["model"]: each for each in json.loads(run("--models", "--json"))}
+    assert facts["en-ewt"]["language"] == "en" and facts["en-ewt"]["las_raw"] > 80
+
+
+@pytest.mark.parametrize("arguments", [("--models", "en-ewt"), ("--models", "--recipes")])
+def test_a_list_stands_alone(arguments):
+    assert "leave MODEL and other lists out" in str(info.failure(*arguments))

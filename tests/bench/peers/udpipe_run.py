@@ -2,13 +2,13 @@
 
 python udpipe_run.py parse MODEL FILE OUTPUT
 python udpipe_run.py annotate MODEL FILE OUTPUT
-python udpipe_run.py train MODEL TREEBANK [projective|swap]
+python udpipe_run.py train MODEL TREEBANK [projective|swap [tokenizer]]
 
 parse reads raw text with blank lines between paragraphs, writes CoNLL-U, and prints a line of JSON:
 the seconds without imports, and the number of words of the output. annotate reads and writes
 CoNLL-U. train trains a tagger and parser with the options of the published models and this
-transition system; without one, it trains a tokenizer, tagger and parser with UDPipe's default
-options, but with fewer iterations, which is sufficient to measure the speed.
+transition system, and with "tokenizer" a tokenizer, too; without a system, it trains all three with
+UDPipe's default options, but with fewer iterations, which is sufficient to measure the speed.
 """
 
 import json
@@ -39,6 +39,10 @@ PARSER = """
     iterations=30; embedding_upostag=20; embedding_feats=20; embedding_xpostag=0;
     embedding_form=50; embedding_lemma=0; embedding_deprel=20; learning_rate=0.01;
     learning_rate_final=0.001; l2=0.5; hidden_layer=200; batch_size=10; structured_interval=8;
+"""
+TOKENIZER = """
+    dimension=24; epochs=100; initialization_range=0.5; batch_size=50; learning_rate=0.005;
+    learning_rate_final=0; dropout=0.1
 """
 ORACLES = {"projective": "dynamic", "swap": "static_lazy"}
 
@@ -89,11 +93,12 @@ def annotate(model: str, file: str, output: str) -> None:
             target.write(writer.writeSentence(sentence))
 
 
-def train(model: str, treebank: str, system: str = "") -> None:
+def train(model: str, treebank: str, system: str = "", tokenizer: str = "") -> None:
     options = "epochs=10", "iterations=5", "iterations=3"
     if system:
         parser = f"{PARSER} transition_system={system}; transition_oracle={ORACLES[system]}"
-        options = Trainer.NONE, "".join(TAGGER.split()), "".join(parser.split())
+        tokenizer = "".join(TOKENIZER.split()) if tokenizer else Trainer.NONE
+        options = tokenizer, "".join(TAGGER.split()), "".join(parser.split())
     error = ProcessingError()
     trained = Trainer.train("morphodita_parsito", read(treebank), Sentences(), *options, error)
     if error.occurred():

@@ -1,0 +1,34 @@
+"""The front matter of model cards: a model's language, treebanks, licence and scores.
+
+The Hugging Face hub shows the same front matter, which is YAML between two lines `---`. Cards of
+depkit use two of its forms only: `key: value`, and `key:` with lines `- value` below.
+"""
+
+import re
+from pathlib import Path
+
+from depkit.parsers.model_directory import CARD
+
+Facts = dict[str, str | list[str]]
+_MAX_CARD = 1 << 16  # bytes
+_KEY = re.compile(r"(\w+):(?: +(.*))?")
+
+
+def read_card_facts(directory: Path) -> Facts:
+    """Read the front matter of a model's card; {} if there is none."""
+    path = directory / CARD
+    if not path.is_file():
+        return {}
+    with path.open("rb") as file:
+        lines = file.read(_MAX_CARD).decode(errors="replace").splitlines()
+    if lines[:1] != ["---"] or "---" not in lines[1:]:
+        return {}
+    facts: Facts = {}
+    values: list[str] = []
+    for line in lines[1 : lines.index("---", 1)]:
+        if match := _KEY.fullmatch(line.rstrip()):
+            values = []
+            facts[match[1]] = match[2] if match[2] else values
+        elif line.startswith("- "):
+            values.append(line[2:].strip())
+    return facts

@@ -1,0 +1,235 @@
+"""Train the bundled models of languages other than English, and compare them with UDPipe 1.
+
+python -m tests.bench languages train CODE... --data DIR -o MODELS
+python -m tests.bench languages bundle CODE... --data DIR -o MODELS
+python -m tests.bench languages table CODE... --data DIR --udpipe PYTHON -o MODELS
+
+DIR has a folder for each language with the files TREEBANK.train.conllu.gz and
+TREEBANK.dev.conllu.gz; languages.toml says which treebanks a model is trained on. MODELS is the
+folder of the trained models. `bundle` copies them into the package, and writes their cards with the
+scores on the dev part of the first treebank. `table` prints the scores of the bundled models beside
+those of UDPipe, trained on the same files with the options of its published models, including a
+tokenizer; its models are kept in MODELS, too.
+"""
+
+import argparse
+import gzip
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from depkit import Sentence, read, write
+from depkit.files.atomic import atomic_directory
+from depkit.parsers.model_directory import BUNDLED, CARD, bundled_models, find_model, model_files
+from depkit.score.conll18 import evaluate_aligned
+from depkit.training.tokenizer import make_passages
+from depkit.trees.shape import has_crossing_arcs
+from tests.bench.small import NON_PROJECTIVE, UDPIPE
+
+FACTS = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+LANGUAGES, TREEBANKS = FACTS["languages"], FACTS["treebanks"]
+DEPKIT = [sys.executable, "-m", "depkit"]
+GOLD_METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
+RAW_METRICS = ("Tokens", "Sentences", "Words", *GOLD_METRICS)
+TIMED_WORDS = 50_000
+CARD_TEXT = Path(__file__).with_name("language_card.md").read_text("utf-8")
+LICENCE_TEXT = """\
+The model in this directory is licensed {model_licence}.
+
+It was trained on the train parts of these treebanks of Universal Dependencies,
+https://universaldependencies.org, whose texts and annotation are by their authors:
+
+{treebanks}
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench languages", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("action", choices=ACTIONS)
+    parser.add_argument("codes", nargs="*", metavar="CODE", help="by default, all languages")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("-o", dest="models", type=Path, required=True)
+    parser.add_argument("--udpipe", default="", help="Python with ufal.udpipe")
+    arguments = parser.parse_args(argv)
+    for code in arguments.codes or LANGUAGES:
+        with TemporaryDirectory() as folder:
+            ACTIONS[arguments.action](code, Path(folder), arguments)
+
+
+def train(code: str, folder: Path, arguments: argparse.Namespace) -> None:
+    """Train the model of a language; a training that was interrupted is continued."""
+    model = (arguments.models / code).resolve()
+    command = [*DEPKIT, "train", *train_files(code, arguments.data, folder), *options(code)]
+    subprocess.run([*command, "-o", model], cwd=folder, check=True)
+
+
+def train_files(code: str, data: Path, folder: Path) -> list[str]:
+    """Unpack the train parts of a language into a folder; return the names of the files."""
+    names = []
+    for treebank in LANGUAGES[code]["treebanks"]:
+        names.append(f"{treebank}-ud-train.conllu")
+        unpack(find(data, f"{treebank}.train.conllu.gz"), folder / names[-1])
+    return names
+
+
+def find(data: Path, name: str) -> Path:
+    """Return the file of an unrestricted treebank."""
+    (path,) = data.glob(f"*/{name}")
+    return path
+
+
+def unpack(source: Path, target: Path) -> None:
+    with gzip.open(source) as packed, target.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+
+
+def options(code: str) -> list[str]:
+    """Return the options of the training command of a language."""
+    epochs, settings = LANGUAGES[code]["epochs"], treebank_settings(code)
+    return [
+        *"--dev-split 0.05 --recipe language --threads 1 --seed 1 --epochs".split(), str(epochs),
+        *settings,
+    ]  # fmt: skip
+
+
+def treebank_settings(code: str) -> list[str]:
+    first, *others = LANGUAGES[code]["treebanks"]
+    if not others:
+        return []
+    return ["--set", "inputs.treebank=16", "--set", f"inputs.treebank_name={first}"]
+
+
+def write_dev(code: str, data: Path, folder: Path) -> tuple[Path, Path]:
+    """Write the dev part of a language's first treebank and its text; return the files."""
+    dev, text = folder / "dev.conllu", folder / "dev.txt"
+    unpack(find(data, f"{LANGUAGES[code]['treebanks'][0]}.dev.conllu.gz"), dev)
+    passages = (passage.text for passage in make_passages(list(read(dev))))
+    text.write_text("\n\n".join(passages) + "\n", "utf-8")
+    return dev, text
+
+
+def score(model: Path, dev: Path, text: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the scores of a model on gold words and on raw text, F1 of CoNLL 2018."""
+    results = []
+    for arguments in ([dev, "--tags", "predict"], [text]):
+        parsed = dev.with_name("parsed.conllu")
+        command = [*DEPKIT, "parse", *arguments, "--model", model, "--threads", "1", "-q"]
+        subprocess.run([*command, "-o", parsed], check=True)
+        results.append(f1_scores(dev, parsed))
+    return results[0], results[1]
+
+
+def f1_scores(gold: Path, parsed: Path) -> dict[str, float]:
+    scores = evaluate_aligned(gold, [parsed])[0].scores
+    return {metric: scores[metric] for metric in RAW_METRICS}
+
+
+def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
+    """Copy a trained model into the package, with a card."""
+    facts, model = LANGUAGES[code], arguments.models / code
+    gold, raw = score(model, *write_dev(code, arguments.data, folder))
+    names = [f"UD {TREEBANKS[name][0]}" for name in facts["treebanks"]]
+    licences = {TREEBANKS[name][2] for name in facts["treebanks"]}
+    named = [
+        f"{name} {TREEBANKS[key][1]} ({TREEBANKS[key][2]})"
+        for name, key in zip(names, facts["treebanks"], strict=True)
+    ]
+    model_licence = "CC BY-SA 4.0 (https://creativecommons.org/licenses/by-sa/4.0/)"
+    if "LGPL-LR" in licences:
+        model_licence += ", and what derives from treebanks under LGPL-LR is licensed LGPL-LR"
+    settings = " ".join(treebank_settings(code))
+    lines = (model / CARD).read_text("utf-8").splitlines()
+    card = CARD_TEXT.format(
+        code=code, name=facts["name"], dev=names[0], las_gold=gold["LAS"], las_raw=raw["LAS"],
+        licence="other" if "LGPL-LR" in licences else "cc-by-sa-4.0",
+        datasets="\n".join(f"- {name}" for name in names), treebanks=", ".join(named),
+        model_licence=model_licence,
+        gold=", ".join(f"{metric} {gold[metric]:.2f}" for metric in GOLD_METRICS),
+        raw=", ".join(f"{metric} {raw[metric]:.2f}" for metric in RAW_METRICS),
+        files=" ".join(f"{name}-ud-train.conllu" for name in facts["treebanks"]),
+        epochs=facts["epochs"], settings=settings and f" {settings}",
+        details="\n".join(held_out(line) for line in lines if line.startswith("- ")),
+    )  # fmt: skip
+    with atomic_directory(BUNDLED / code) as target:
+        for path in model_files(model):
+            shutil.copy(path, target)
+        (target / CARD).write_text(card, "utf-8")
+        licence = LICENCE_TEXT.format(treebanks="\n".join(named), model_licence=model_licence)
+        (target / "LICENSE").write_text(licence, "utf-8")
+    size = sum(path.stat().st_size for path in (BUNDLED / code).iterdir())
+    print(f"{code}: {size / 1e6:.2f} MB, LAS {gold['LAS']:.2f}, on raw text {raw['LAS']:.2f}")
+
+
+def held_out(line: str) -> str:
+    """Say in a line of a card of `depkit train` that its dev sentences were a part of train."""
+    return re.sub(r"\b(on|of) dev\b", r"\1 the held-out sentences", line)
+
+
+def table(code: str, folder: Path, arguments: argparse.Namespace) -> None:
+    """Print the scores of the bundled model of a language, and those of UDPipe."""
+    if code not in bundled_models():
+        return
+    dev, text = write_dev(code, arguments.data, folder)
+    model = find_model(code)
+    size = sum(path.stat().st_size for path in model_files(model)) / 1e6
+    rows = [("depkit", *score(model, dev, text), f"{size:.1f} MB, {speed(code, text)} words/s")]
+    if arguments.udpipe:
+        rows.append((*udpipe_scores(code, folder, arguments), ""))
+    for program, gold, raw, note in rows:
+        cells = [f"{gold[metric]:.1f}" for metric in GOLD_METRICS]
+        cells += [f"{raw[metric]:.1f}" for metric in RAW_METRICS]
+        print(f"| {code} | {program} | {' | '.join(cells)} | {note} |", flush=True)
+
+
+def speed(code: str, text: Path) -> str:
+    """Measure the words that a model parses in a second of processor time, without start-up."""
+    content, times, words = text.read_text("utf-8"), [], []
+    for repeats in (1, 1 + TIMED_WORDS // max(1, len(content.split()))):
+        text.with_name("long.txt").write_text("\n".join([content] * repeats), "utf-8")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        parsed = text.with_name("long.conllu")
+        command = [*DEPKIT, "parse", text.with_name("long.txt"), "--model", code, "-o", parsed]
+        subprocess.run([*command, "--threads", "1", "-q"], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        words.append(sum(map(len, read(parsed))))
+    return f"{(words[1] - words[0]) / (times[1] - times[0]):,.0f}"
+
+
+def udpipe_scores(
+    code: str, folder: Path, arguments: argparse.Namespace
+) -> tuple[str, dict[str, float], dict[str, float]]:
+    """Train UDPipe on the files of a language if there is no model yet; return its scores."""
+    dev, text = write_dev(code, arguments.data, folder)
+    train, model = folder / "train.conllu", arguments.models / f"{code}.udpipe"
+    sentences = list(read_all(folder, train_files(code, arguments.data, folder)))
+    write(sentences, train)
+    crossing = sum(has_crossing_arcs(np.array(s.head, dtype=np.int32)) for s in sentences)
+    system = "swap" if crossing > NON_PROJECTIVE * len(sentences) else "projective"
+    run = [arguments.udpipe, UDPIPE]
+    if not model.exists():
+        subprocess.run([*run, "train", model, train, system, "tokenizer"], check=True)
+    results = []
+    for action, source in (("annotate", dev), ("parse", text)):
+        parsed = folder / "parsed.conllu"
+        subprocess.run([*run, action, model, source, parsed], check=True, stdout=subprocess.PIPE)
+        results.append(f1_scores(dev, parsed))
+    return f"UDPipe, {system}", results[0], results[1]
+
+
+def read_all(folder: Path, names: Sequence[str]) -> Iterator[Sentence]:
+    for name in names:
+        yield from read(folder / name)
+
+
+ACTIONS = {"train": train, "bundle": bundle, "table": table}

@@ -1,0 +1,108 @@
+"""The bundled models: their cards, sizes and licences, and that each reads text of its language."""
+
+from pathlib import Path
+
+import pytest
+
+import depkit
+from depkit.parsers.model_card import read_card_facts
+from depkit.parsers.model_directory import (
+    ALIASES,
+    BUNDLED,
+    CARD,
+    bundled_models,
+    find_model,
+    model_files,
+    read_config,
+)
+from tests.bench.languages import LANGUAGES, TREEBANKS
+
+OPEN = {"CC BY 4.0", "CC BY-SA 3.0", "CC BY-SA 4.0", "LGPL-LR"}
+LANGUAGE_DATA = Path(__file__).parents[3] / "shared" / "data" / "languages"
+# A sentence of two clauses for each language, and the number of its words
+TEXTS = {
+    "af": ("Die hond slaap, want hy is moeg.", 9),
+    "cs": ("Pes spí, protože je unavený.", 7),
+    "de": ("Der Hund schläft, weil er müde ist.", 9),
+    "en-ewt": ("The dog sleeps because it is tired.", 8),
+    "es": ("El perro duerme porque está cansado.", 7),
+    "fi": ("Koira nukkuu, koska se on väsynyt.", 8),
+    "ga": ("Tá an madra ina chodladh.", 7),
+    "id": ("Anjing itu tidur karena lelah.", 6),
+    "is": ("Hundurinn sefur af því að hann er þreyttur.", 9),
+    "it": ("Il cane dorme perché è stanco.", 7),
+    "nb": ("Hunden sover fordi den er trøtt.", 7),
+    "nn": ("Hunden søv fordi han er trøytt.", 7),
+    "ro": ("Câinele doarme pentru că este obosit.", 7),
+    "uk": ("Собака спить, бо він втомився.", 7),
+}
+
+
+def size(name):
+    return sum(path.stat().st_size for path in model_files(find_model(name)))
+
+
+@pytest.mark.parametrize("name", bundled_models())
+def test_the_card_says_what_the_hub_and_the_list_of_models_need(name):
+    facts = read_card_facts(BUNDLED / name)
+    assert facts["language"] in name and facts["language_name"] and facts["license"]
+    assert facts["datasets"] and facts["dev"] in facts["datasets"]
+    assert 50 < float(facts["las_raw"]) <= float(facts["las_gold"]) < 100
+    card = (BUNDLED / name / CARD).read_text("utf-8")
+    assert all(dataset in card for dataset in facts["datasets"])
+    assert {path.parent for path in model_files(BUNDLED / name)} == {BUNDLED / name}
+
+
+@pytest.mark.parametrize("name", sorted(set(bundled_models()) & set(LANGUAGES)))
+def test_a_model_of_a_language_is_small_and_its_treebanks_are_open(name):
+    assert size(name) <= 5_000_000
+    treebanks = LANGUAGES[name]["treebanks"]
+    facts = read_card_facts(BUNDLED / name)
+    assert facts["datasets"] == [f"UD {TREEBANKS[treebank][0]}" for treebank in treebanks]
+    assert {TREEBANKS[treebank][2] for treebank in treebanks} <= OPEN
+    config, tables = read_config(BUNDLED / name)
+    assert tables["training"]["epochs"] == LANGUAGES[name]["epochs"]
+    assert config.inputs.treebank_name == ("" if len(treebanks) == 1 else treebanks[0])
+
+
+@pytest.mark.skipif(not LANGUAGE_DATA.is_dir(), reason="needs the treebanks in ../shared")
+def test_no_treebank_of_a_bundled_model_is_restricted():
+    restricted = {path.name.split(".")[0] for path in LANGUAGE_DATA.glob("*/restricted/*.gz")}
+    assert restricted
+    for language in LANGUAGES.values():
+        for treebank in language["treebanks"]:
+            assert treebank not in restricted
+            assert len(list(LANGUAGE_DATA.glob(f"*/{treebank}.train.conllu.gz"))) == 1
+
+
+def test_all_models_together_fit():
+    assert sum(map(size, bundled_models())) <= 120_000_000
+
+
+def test_other_names_of_models():
+    assert ALIASES
+    for alias, name in ALIASES.items():
+        assert find_model(alias) == find_model(name)
+
+
+@pytest.mark.parametrize("name", bundled_models())
+def test_each_model_reads_text(name):
+    text, words = TEXTS[name]
+    (sentence,) = depkit.load(name, engine="onnx").parse(f"{text}\n")
+    assert len(sentence) == words and sentence.text == text
+    assert sentence.head.count(0) == 1 and "PUNCT" in sentence.upos and "NOUN" in sentence.upos
+    assert {"nsubj", "punct"} <= {deprel.split(":")[0] for deprel in sentence.deprel}
+
+
+def test_front_matter(tmp_path):
+    card = tmp_path / CARD
+    assert read_card_facts(tmp_path) == {}
+    for content in ("", "# Card\n", "---\nlanguage: en\n", "text\n---\nlanguage: en\n---\n"):
+        card.write_text(content)
+        assert read_card_facts(tmp_path) == {}
+    card.write_text("---\nlanguage: en\ndatasets:\n- UD A\n- UD B: c\nx: y: z\n---\n# Card\nk: v\n")
+    assert read_card_facts(tmp_path) == {
+        "language": "en", "datasets": ["UD A", "UD B: c"], "x": "y: z",
+    }  # fmt: skip
+    card.write_bytes(b"---\n\xff\n---\n")
+    assert read_card_facts(tmp_path) == {}
