@@ -24,7 +24,7 @@ def model_facts() -> list[dict[str, Any]]:
             "model": name,
             "bytes": sum(path.stat().st_size for path in model_files(find_model(name))),
             **{
-                key: float(value) if key.startswith("las_") else value
+                key: float(str(value)) if key.startswith("las_") else value
                 for key, value in read_card_facts(find_model(name)).items()
             },
         }

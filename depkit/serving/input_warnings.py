@@ -4,9 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
 from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.text.language import find_language_warning
 
 NUM_CHECKED = 200  # sentences
 # A text seems to be in another language if the shares of its words that are known, and that are
@@ -17,19 +19,24 @@ MIN_WORDS = 12  # A shorter text may consist of names.
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?>|<!|&(?:nbsp|amp|lt|gt|quot|#\d+);")
 
 
-def find_input_warnings(parser: Parser, sentences: Sequence[Sentence]) -> Iterator[str]:
+def find_input_warnings(
+    parser: Parser, sentences: Sequence[Sentence], model: PathLike = ""
+) -> Iterator[str]:
     """Yield a warning for each reason why the model may parse these sentences badly.
 
-    There is a warning if most letters are unknown to the model, or else if the words seem to be of
-    another language; and one if the text contains HTML markup at least three times and at least
+    There is a warning if the text is in a known language that is not that of the model; or else if
+    most letters are unknown to the model; or else if the words seem to be of another language; and
+    one if the text contains HTML markup at least three times and at least
     once in four sentences. Letters are not checked for a model that reads a transformer, which
-    knows more letters.
+    knows more letters. model: the name or the directory of the model; "" for an unknown language.
     """
     texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
     letters = [letter for text in texts for letter in text if letter.isalpha()]
     known = parser.vocabulary.characters.indices
     num_unknown = sum(not (letter in known or letter.lower() in known) for letter in letters)
-    if 2 * num_unknown > len(letters) and parser.config.inputs.context.source != "transformer":
+    if model and (warning := find_language_warning(" ".join(texts), model)):
+        yield f"{warning}; expect poor predictions"
+    elif 2 * num_unknown > len(letters) and parser.config.inputs.context.source != "transformer":
         yield (
             f"{100 * num_unknown / len(letters):.0f}% of the text's letters are unknown to the"
             " model, which was trained on another script; expect poor predictions"

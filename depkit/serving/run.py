@@ -172,7 +172,8 @@ class Run:
             yield sentence
 
     def _note_input_warnings(self) -> None:
-        for warning in find_input_warnings(self.parser, self.first_sentences):
+        model = self.plan.job.models[0]
+        for warning in find_input_warnings(self.parser, self.first_sentences, model):
             self.note(warning)
 
 

@@ -2,12 +2,14 @@
 
 python -m tests.bench languages train CODE... --data DIR -o MODELS
 python -m tests.bench languages bundle CODE... --data DIR -o MODELS
+python -m tests.bench languages profile CODE... --data DIR -o MODELS
 python -m tests.bench languages table CODE... --data DIR --udpipe PYTHON -o MODELS
 
 DIR has a folder for each language with the files TREEBANK.train.conllu.gz and
 TREEBANK.dev.conllu.gz; languages.toml says which treebanks a model is trained on. MODELS is the
 folder of the trained models. `bundle` copies them into the package, and writes their cards with the
-scores on the dev part of the first treebank. `table` prints the scores of the bundled models beside
+scores on the dev part of the first treebank. `profile` writes the file with which depkit recognises
+the language. `table` prints the scores of the bundled models beside
 those of UDPipe, trained on the same files with the options of its published models, including a
 tokenizer; its models are kept in MODELS, too.
 """
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,7 +31,15 @@ import numpy as np
 
 from depkit import Sentence, read, write
 from depkit.files.atomic import atomic_directory
-from depkit.parsers.model_directory import BUNDLED, CARD, bundled_models, find_model, model_files
+from depkit.parsers.model_directory import (
+    BUNDLED,
+    CARD,
+    CONFIG,
+    bundled_models,
+    find_model,
+    model_files,
+)
+from depkit.parsers.text.language import PROFILES, make_profile
 from depkit.score.conll18 import evaluate_aligned
 from depkit.training.tokenizer import make_passages
 from depkit.trees.shape import has_crossing_arcs
@@ -36,6 +47,7 @@ from tests.bench.small import NON_PROJECTIVE, UDPIPE
 
 FACTS = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
 LANGUAGES, TREEBANKS = FACTS["languages"], FACTS["treebanks"]
+PROFILED = LANGUAGES | FACTS["profiles"]
 DEPKIT = [sys.executable, "-m", "depkit"]
 GOLD_METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
 RAW_METRICS = ("Tokens", "Sentences", "Words", *GOLD_METRICS)
@@ -76,7 +88,7 @@ def train(code: str, folder: Path, arguments: argparse.Namespace) -> None:
 def train_files(code: str, data: Path, folder: Path) -> list[str]:
     """Unpack the train parts of a language into a folder; return the names of the files."""
     names = []
-    for treebank in LANGUAGES[code]["treebanks"]:
+    for treebank in PROFILED[code]["treebanks"]:
         names.append(f"{treebank}-ud-train.conllu")
         unpack(find(data, f"{treebank}.train.conllu.gz"), folder / names[-1])
     return names
@@ -103,10 +115,8 @@ def options(code: str) -> list[str]:
 
 
 def treebank_settings(code: str) -> list[str]:
-    first, *others = LANGUAGES[code]["treebanks"]
-    if not others:
-        return []
-    return ["--set", "inputs.treebank=16", "--set", f"inputs.treebank_name={first}"]
+    has_several = len(LANGUAGES[code]["treebanks"]) > 1
+    return ["--set", "inputs.treebank=16"] if has_several else []
 
 
 def write_dev(code: str, data: Path, folder: Path) -> tuple[Path, Path]:
@@ -157,12 +167,17 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
         gold=", ".join(f"{metric} {gold[metric]:.2f}" for metric in GOLD_METRICS),
         raw=", ".join(f"{metric} {raw[metric]:.2f}" for metric in RAW_METRICS),
         files=" ".join(f"{name}-ud-train.conllu" for name in facts["treebanks"]),
+        note="- All text is read as that of the first treebank.\n" * (len(names) > 1),
         epochs=facts["epochs"], settings=settings and f" {settings}",
         details="\n".join(held_out(line) for line in lines if line.startswith("- ")),
     )  # fmt: skip
     with atomic_directory(BUNDLED / code) as target:
         for path in model_files(model):
             shutil.copy(path, target)
+        if len(names) > 1:  # All text is read as that of the first treebank.
+            config = (target / CONFIG).read_text("utf-8")
+            name = f'treebank_name = "{facts["treebanks"][0]}"'
+            (target / CONFIG).write_text(config.replace('treebank_name = ""', name), "utf-8")
         (target / CARD).write_text(card, "utf-8")
         licence = LICENCE_TEXT.format(treebanks="\n".join(named), model_licence=model_licence)
         (target / "LICENSE").write_text(licence, "utf-8")
@@ -232,4 +247,18 @@ def read_all(folder: Path, names: Sequence[str]) -> Iterator[Sentence]:
         yield from read(folder / name)
 
 
-ACTIONS = {"train": train, "bundle": bundle, "table": table}
+def train_texts(folder: Path, names: Sequence[str]) -> Iterator[str]:
+    """Yield the text of ten sentences at a time."""
+    sentences = read_all(folder, names)
+    while texts := [s.text or " ".join(s.form) for s in islice(sentences, 10)]:
+        yield " ".join(texts)
+
+
+def profile(code: str, folder: Path, arguments: argparse.Namespace) -> None:
+    """Write the profile of a language, from the train parts of its model."""
+    texts = train_texts(folder, train_files(code, arguments.data, folder))
+    content = make_profile(PROFILED[code]["name"], texts).to_json()
+    (PROFILES / f"{code}.json").write_text(content, "utf-8")
+
+
+ACTIONS = {"train": train, "bundle": bundle, "table": table, "profile": profile}
