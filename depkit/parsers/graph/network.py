@@ -21,7 +21,7 @@ from depkit.parsers.columns.network import (
     tag_losses,
 )
 from depkit.parsers.columns.soft_targets import LABEL_HEAD
-from depkit.parsers.engine.device import best_indices, fetch, send
+from depkit.parsers.engine.device import best_indices, fetch, fetch_array, send
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import IGNORED
@@ -37,6 +37,26 @@ class Scores:
     arc: Tensor  # [batch, dependent, head], -inf where no arc is possible
     score_labels: Callable[[Tensor], Tensor]  # heads, [batch, length] -> [batch, length, label]
     columns: ColumnScores  # the other predicted columns
+    # rows, dependents, heads, [arcs] each -> [arcs, label]
+    score_arcs: Callable[[Tensor, Tensor, Tensor], Tensor]
+
+    def fetch_arcs(self) -> np.ndarray:
+        """Copy the scores of all arcs to the host, [batch, dependent, head]."""
+        return fetch_array(self.arc)
+
+    def fetch_labels(
+        self, rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray
+    ) -> np.ndarray:
+        """Score the labels of some arcs, and copy the scores to the host, [arcs, label].
+
+        rows: the indices of the arcs' sentences in the batch. All arguments are [arcs].
+        """
+        arrays = torch.from_numpy(np.stack((rows, dependents, heads)))
+        return fetch_array(self.score_arcs(*send(arrays, self.arc.device)))
+
+    def fetch_columns(self, unknown: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Find the best values of all columns, see `ColumnScores.best`."""
+        return self.columns.fetch_best(unknown).wait()
 
     def best_heads(
         self, num_words: np.ndarray, algorithm: str, single_root: bool
@@ -250,7 +270,12 @@ class BiaffineNetwork(ParserNetwork):
         def score_labels(heads: Tensor) -> Tensor:
             return self.label(dependent_vectors, _gather_vectors(head_vectors, heads)).float()
 
-        return Scores(self.arc_scores(words, batch["lengths"]), score_labels, logits)
+        def score_arcs(rows: Tensor, dependents: Tensor, heads: Tensor) -> Tensor:
+            pairs = dependent_vectors[rows, dependents], head_vectors[rows, heads]
+            return self.label(*(vectors[None] for vectors in pairs))[0].float()
+
+        arc = self.arc_scores(words, batch["lengths"])
+        return Scores(arc, score_labels, logits, score_arcs)
 
     def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Compute arc scores, what label scores are computed from, and logits of columns."""
@@ -282,15 +307,21 @@ class BiaffineMean(MeanNetwork):
         pairs = zip(self.engines, batch, strict=True)
         scores = [engine.score(part) for engine, part in pairs]
 
-        def score_mean_labels(heads: Tensor) -> Tensor:
+        def average(score: Callable[[Scores], Tensor]) -> Tensor:
             labels = []
             for engine, part in zip(self.engines, scores, strict=True):
                 with engine.context():
-                    labels.append(part.score_labels(heads))
+                    labels.append(score(part))
             return self.mean_column("deprel", labels)
 
+        def score_arcs(rows: Tensor, dependents: Tensor, heads: Tensor) -> Tensor:
+            return average(lambda part: part.score_arcs(rows, dependents, heads))
+
         arc = log_mean((part.arc for part in scores), self.mean)
-        return Scores(arc, score_mean_labels, self.mean_columns([part.columns for part in scores]))
+        columns = self.mean_columns([part.columns for part in scores])
+        return Scores(
+            arc, lambda heads: average(lambda part: part.score_labels(heads)), columns, score_arcs
+        )
 
 
 def _gather_vectors(x: Tensor, positions: Tensor) -> Tensor:

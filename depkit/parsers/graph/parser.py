@@ -1,6 +1,6 @@
 """Graph-based dependency parsers: from scores to trees, labels, tags and probabilities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
 
@@ -8,8 +8,11 @@ import numpy as np
 
 from depkit.corpus.probabilities import add_probabilities
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.base import MAX_CUBIC_WORDS, Parser, check_lengths
+from depkit.files.errors import FormatError
+from depkit.parsers.base import MAX_CUBIC_WORDS, MAX_MARGINAL_WORDS, Parser, check_lengths
+from depkit.parsers.graph.candidates import MBR, Request, parse_candidates
 from depkit.parsers.graph.config import Algorithm, Calibration
+from depkit.parsers.graph.constraints import DEPRELS, check_constraints, read_constraints
 from depkit.parsers.graph.decoding import Decoding, decode_heads
 from depkit.parsers.graph.probabilities import head_marginals
 from depkit.trees.decode import decode
@@ -20,8 +23,8 @@ class GraphParser(Parser):
     """A dependency parser that scores arcs and labels, and decodes the best tree."""
 
     options: ClassVar[Mapping[str, Sequence[str]]] = {
-        "algorithm": get_args(Algorithm), "root": ("single", "multi"),
-        "probabilities": ("local", "marginal"), "passes": (),
+        "algorithm": (*get_args(Algorithm), MBR), "root": ("single", "multi"),
+        "probabilities": ("local", "marginal"), "passes": (), "heads": ("keep",), "best": (),
     }  # fmt: skip
 
     @property
@@ -51,16 +54,64 @@ class GraphParser(Parser):
             return None
         return table.indices.get(self.config.decoder.root_label)
 
+    def check_request(
+        self, sentences: Iterable[Sentence], *, heads: str = "", best: int = 1, **options: str
+    ) -> Iterator[Sentence]:
+        decoding = self._choose_decoding(options.get("algorithm", ""), options.get("root", ""))
+        known = self.vocabulary.columns["deprel"].indices
+        for sentence in sentences:
+            if (best > 1 or decoding.algorithm == MBR) and len(sentence) > MAX_MARGINAL_WORDS:
+                check_lengths([sentence], MAX_MARGINAL_WORDS)
+            if best > 1 and "misc" not in sentence.format.columns:
+                raise FormatError(
+                    *sentence.location(),
+                    f"several trees of a sentence need CoNLL-U or JSON as the output `format`, not"
+                    f" {sentence.format.name}",
+                )
+            if heads == "keep":
+                constraints = read_constraints(sentence)
+                check_constraints(
+                    sentence, constraints, single_root=decoding.single_root,
+                    projective=decoding.algorithm == "eisner",
+                )  # fmt: skip
+                for word, names in constraints.possible_labels.items():
+                    if not known.keys() & set(names):
+                        raise FormatError(
+                            *sentence.location(word - 1),
+                            f"the model has none of the labels in {DEPRELS}={'|'.join(names)}",
+                        )
+            yield sentence
+
     def parse_batch(
         self,
         batch: Any,
         sentences: Sequence[Sentence],
         tags: str,
+        *,
         probabilities: str = "",
+        heads: str = "",
+        best: int = 1,
+        **options: str,
+    ) -> list[Any]:
+        decoding = self._choose_decoding(**options)
+        if decoding.algorithm == "eisner":
+            check_lengths(sentences, MAX_CUBIC_WORDS)
+        if heads or best > 1 or decoding.algorithm == MBR:
+            request = Request(*decoding, best, heads == "keep", probabilities)
+            results = parse_candidates(self, batch, sentences, tags, request=request)
+            return results if best > 1 else [trees[0] for trees in results]
+        return self._parse_one_tree(batch, sentences, tags, probabilities=probabilities, **options)
+
+    def _parse_one_tree(
+        self,
+        batch: Any,
+        sentences: Sequence[Sentence],
+        tags: str,
+        *,
+        probabilities: str,
         **options: str,
     ) -> list[Sentence]:
-        if self._choose_decoding(**options).algorithm == "eisner":
-            check_lengths(sentences, MAX_CUBIC_WORDS)
+        """Parse a batch with scores and labels that stay on the device."""
         scores = self.network.score(batch)
         num_words = np.array([len(sentence) for sentence in sentences])
         heads = self.decode(scores, num_words, **options)
