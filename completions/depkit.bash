@@ -115,7 +115,7 @@ _depkit_value() {
         "analyze")
             case $2 in
                 --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats length position frequency oov" ;;
-                --bins | --worst | --top | --seed | --where | --encoding) echo "free" ;;
+                --bins | --worst | --oracle | --top | --seed | --where | --encoding) echo "free" ;;
                 --preset) echo "words li2019 mcdonald-nivre conllx" ;;
                 --metric) echo "words UAS LAS LA UPOS XPOS FEATS Lemmas bin" ;;
                 --confusion) echo "words deprel upos xpos head" ;;
@@ -228,7 +228,7 @@ _depkit_options() {
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "export") echo "--sentences --output --encoding --quiet --help --debug" ;;
         "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
-        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --top --rer --confidence --test --seed --train --where --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
+        "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --oracle --top --rer --confidence --test --seed --train --where --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
         "diff") echo "--format --columns --output --from --encoding --quiet --help --debug" ;;
