@@ -55,6 +55,7 @@ _depkit_value() {
                 --decode) echo "words mst eisner argmax mbr" ;;
                 --root) echo "words auto single multi" ;;
                 --heads) echo "words predict keep" ;;
+                --valid) echo "words ud" ;;
                 --format) echo "words conllu conllx conll09 json ptb parquet" ;;
                 --dependencies) echo "words sd ud ud2" ;;
                 -o | --output | --elmo | [0-9]*) echo "file" ;;
@@ -223,7 +224,7 @@ _depkit_options() {
         "train") echo "--output --dev --dev-split --recipe --set --elmo --dev-elmo --parses --dev-parses --init --seed --seeds --epochs --patience --max-time --punct --evalb --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "ensemble") echo "--output --dev --dev-split --folds --recipes --mean --reuse --set --elmo --dev-elmo --seed --epochs --patience --max-time --punct --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "distill") echo "--train --output --teacher --dev --dev-split --recipe --set --input --seed --epochs --patience --max-time --punct --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "parse") echo "--model --mean --input --tags --decode --root --heads --tokenizer --format --dependencies --output --output-dir --prob --marginals --best --passes --out-of-fold --elmo --set --treebank --shard --workers --distribute --address --skip-done --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "parse") echo "--model --mean --input --tags --decode --root --heads --valid --tokenizer --format --dependencies --output --output-dir --prob --marginals --best --passes --out-of-fold --elmo --set --treebank --shard --workers --distribute --address --skip-done --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --elmo --treebank --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "export") echo "--sentences --output --encoding --quiet --help --debug" ;;

@@ -18,6 +18,7 @@ Decode = Annotated[
 ]
 Root = Annotated[Literal["auto", "single", "multi"], option(MODEL)]
 Heads = Annotated[Literal["predict", "keep"], option(MODEL)]
+Valid = Annotated[Literal["ud"] | None, option(MODEL)]
 Best = Annotated[int, option(OUTPUT, min=1, max=1_000)]
 Tokenizer = Annotated[
     str,
@@ -85,6 +86,7 @@ def parse_command(
     decode: Decode = None,
     root: Root = "auto",
     heads: Heads = "predict",
+    valid: Valid = None,
     tokenizer: Tokenizer = "",
     format: options.OutputFormat = None,
     dependencies: Dependencies = None,
@@ -137,6 +139,7 @@ def parse_command(
         "passes": passes if passes > 1 else None,
         "heads": None if heads == "predict" else heads,
         "best": best if best > 1 else None,
+        "valid": valid,
     }
 
     from depkit.serving.job import Job

@@ -123,6 +123,7 @@ class Parser(ABC):
         passes: int = 1,
         heads: str = "predict",
         best: int = 1,
+        valid: str = "",
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
     ) -> Iterator[Sentence]:
@@ -149,6 +150,8 @@ class Parser(ABC):
             best: The number of trees to yield for each sentence, one after another from the best
                 one. The comment `tree` says which one it is, and `prob` its probability with its
                 labels. A sentence with fewer trees yields all of them.
+            valid: "ud" finds a tree that is valid by those rules of UD that heads, relations and
+                tags decide; see `treebank.valid_labels`.
             batch_tokens: The maximum number of positions in a batch, padding included; by default,
                 what suits the device. A longer sentence is a batch by itself. A batch that does not
                 fit in memory is split.
@@ -169,7 +172,9 @@ class Parser(ABC):
         for name, number in (("passes", passes), ("best", best)):
             if number < 1:
                 raise ValueError(f"`{name}` is {number}; it must be 1 or more")
-        given = {"algorithm": algorithm, "root": root, "probabilities": probabilities}
+        given = {
+            "algorithm": algorithm, "root": root, "probabilities": probabilities, "valid": valid,
+        }  # fmt: skip
         options: dict[str, Any] = {
             name: value for name, value in given.items() if value and value != "auto"
         }

@@ -82,8 +82,10 @@ def find_best_trees(
                 link[count] = problem if i == branch[problem] else NOTHING
                 best_other = best_allowed_score(score, i, count, other, link)
                 total = fixed_score + best_other + rest_score[i + 1]
-                # The bound must not be too low because of rounding.
-                bound[count] = min(value[found - 1], total + 1e-9 * (1.0 + abs(total)))
+                if total > -np.inf:
+                    # The bound must not be too low because of rounding.
+                    total += 1e-9 * (1.0 + abs(total))
+                bound[count] = min(value[found - 1], total)
                 count += 1
             fixed_score += score[i + 1, head[i]]
     return found

@@ -15,6 +15,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 from depkit.parsers.columns.arrays import log_softmax
 from depkit.parsers.graph.constraints import Constraints, allowed_arcs, read_constraints
+from depkit.parsers.graph.valid import CANDIDATES, choose_valid_tree, mask_punctuation
+from depkit.treebank.valid_labels import crosses_arcs
 from depkit.trees.best_heads import best_heads
 from depkit.trees.decode import NoTreeError, decode
 from depkit.trees.k_best import decode_best
@@ -35,6 +37,7 @@ class Request:
     single_root: bool
     best: int = 1
     keeps_heads: bool = False
+    valid: bool = False
     probabilities: str = ""
 
 
@@ -56,8 +59,19 @@ def parse_candidates(
     scores = parser.network.score(batch)
     arc = scores.fetch_arcs()
     num_words = np.array([len(sentence) for sentence in sentences])
+    best_columns = scores.fetch_columns(parser.tagging.unknown_words(sentences))
+    columns = [
+        parser.tagging.columns(sentence, row, best_columns, tags)
+        for row, sentence in enumerate(sentences)
+    ]
     constraints: list[Constraints] | None = None
     allowed = None
+    if request.valid:
+        upos = [_external_tags(*pair) for pair in zip(sentences, columns, strict=True)]
+        allowed = np.ones(arc.shape, np.bool_)
+        for row, values in enumerate(upos):
+            part = slice(0, len(values) + 1)
+            mask_punctuation(allowed[row, part, part], np.array(values) == "PUNCT")
     if request.keeps_heads:
         constraints = [read_constraints(sentence) for sentence in sentences]
         name = parser.config.decoder.root_label if parser.root_label is not None else None
@@ -74,15 +88,28 @@ def parse_candidates(
             f"no {kind} agrees with the annotated heads and with Heads, NotHead and Deprels in"
             " MISC",
         ) from None
-    arcs = label_arcs(parser, scores, trees, constraints, length=arc.shape[1])
-    columns = scores.fetch_columns(parser.tagging.unknown_words(sentences))
+    if request.valid and allowed is not None:
+        chooser = _ValidTrees(parser, scores, arc, allowed, request)
+        trees, arcs = chooser.choose(sentences, trees, upos)
+    else:
+        arcs = label_arcs(parser, scores, trees, constraints, length=arc.shape[1])
     writer = _Writer(parser, arc, allowed, constraints, request=request, marginals=marginals)
-    results = []
-    for row, sentence in enumerate(sentences):
-        changed = parser.tagging.columns(sentence, row, columns, tags)
-        made = writer.make_sentences(sentence, row, trees[row], arcs=arcs, columns=changed)
-        results.append(list(made))
-    return results
+    return [
+        list(writer.make_sentences(sentence, row, trees[row], arcs=arcs, columns=columns[row]))
+        for row, sentence in enumerate(sentences)
+    ]
+
+
+def _external_tags(sentence: Sentence, columns: dict[str, list[str]]) -> list[str]:
+    """Return the tag of each word, or its feature ExtPos, the tag of the fixed expression it heads.
+
+    columns: the predicted columns.
+    """
+    tags = list(columns.get("upos", sentence.upos))
+    for i, feats in enumerate(columns.get("feats", sentence.feats)):
+        if "ExtPos=" in feats:
+            tags[i] = feats.partition("ExtPos=")[2].partition("|")[0]
+    return tags
 
 
 def mask_arcs(scores: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
@@ -156,10 +183,7 @@ def label_arcs(
     code = np.unique(np.concatenate(codes))
     row, dependent, head = code // length**2, code // length % length, code % length
     labels = scores.fetch_labels(row, dependent, head)  # [arcs, label]
-    root_label = parser.root_label
-    impossible = np.zeros(labels.shape, np.bool_)
-    if root_label is not None:
-        impossible = (head == 0)[:, None] != (np.arange(labels.shape[1]) == root_label)
+    impossible = mask_root_labels(head, labels.shape[1], parser.root_label)
     indices = parser.vocabulary.columns["deprel"].indices
     for number, sentence in enumerate(constraints or ()):
         for word, names in sentence.possible_labels.items():
@@ -173,6 +197,110 @@ def label_arcs(
     best = labels.argmax(-1)
     log_probability = log_softmax(labels / np.float32(parser.config.calibration.label))
     return Arcs(code, best, np.take_along_axis(log_probability, best[:, None], 1)[:, 0])
+
+
+def mask_root_labels(heads: np.ndarray, labels: int, root_label: int | None) -> np.ndarray:
+    """Return which labels are impossible because only children of the root have the root's label.
+
+    heads: [arcs]; labels: the number of labels; root_label: the index of the root's label, None if
+    all labels are possible everywhere. Returns [arcs, label] bool.
+    """
+    if root_label is None:
+        return np.zeros((len(heads), labels), np.bool_)
+    impossible: np.ndarray = (heads == 0)[:, None] != (np.arange(labels) == root_label)
+    return impossible
+
+
+class _ValidTrees:
+    """Chooses valid trees of the sentences of a batch with their relations."""
+
+    def __init__(
+        self,
+        parser: "GraphParser",
+        scores: Any,
+        arc: np.ndarray,
+        allowed: np.ndarray,
+        request: Request,
+    ) -> None:
+        self.scores, self.request, self.length = scores, request, arc.shape[1]
+        self.rules, self.root_label = parser.valid_labels, parser.root_label
+        self.temperature = np.float32(parser.config.calibration.label)
+        marginal = np.float32(parser.config.calibration.marginal)
+        self.arc = mask_arcs(log_softmax(arc / marginal), allowed)
+        self.labels: dict[int, np.ndarray] = {}  # [label] by the code of an arc, see `Arcs`
+
+    def choose(
+        self, sentences: Sequence[Sentence], trees: Sequence[np.ndarray], upos: Sequence[list[str]]
+    ) -> tuple[list[np.ndarray], Arcs]:
+        """Return the valid trees, [1, n] each, and their arcs.
+
+        trees: the best trees, [1, n]; upos: the tags of each sentence.
+
+        Raises FormatError at a sentence for which the model does not have the relations.
+        """
+        pairs = enumerate(trees)
+        self._fetch(np.concatenate([self._code(row, heads[0]) for row, heads in pairs]))
+        chosen, codes, labels, log_probability = [], [], [], []
+        for row, tags in enumerate(upos):
+            words = np.arange(1, len(tags) + 1)
+            result = self._choose_one(row, trees[row], tags)
+            if result is None:
+                raise FormatError(
+                    *sentences[row].location(),
+                    "the model does not have the relations that a valid tree of this sentence"
+                    " needs, such as root and punct",
+                )
+            heads, label = result
+            chosen.append(heads[None])
+            codes.append(self._code(row, heads))
+            labels.append(label)
+            table = self._score(row, words, heads)
+            log_probability.append(table[words - 1, label])
+        return chosen, Arcs(*map(np.concatenate, (codes, labels, log_probability)))
+
+    def _choose_one(
+        self, row: int, trees: np.ndarray, tags: list[str]
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the heads of a valid tree of a sentence and the indices of their relations."""
+        n = len(tags)
+        words, heads = np.arange(1, n + 1), trees[0]
+        is_punct = np.array(tags) == "PUNCT"
+        table = self._score(row, words, heads)
+        if not (crosses_arcs(heads) & is_punct).any():
+            result = self.rules.choose(heads, tags, table)
+            if result is not None and (result[0] == table.argmax(1)).all():
+                return heads, result[0]
+        algorithm = "eisner" if self.request.algorithm == "eisner" else "mst"
+        scores = self.arc[row, : n + 1, : n + 1]
+        more = decode_best(
+            scores[None], [n], CANDIDATES, algorithm, single_root=self.request.single_root
+        )[0]
+        return choose_valid_tree(
+            scores, np.concatenate((trees, more)), tags, rules=self.rules,
+            score_labels=lambda words, heads: self._score(row, words, heads),
+        )  # fmt: skip
+
+    def _code(self, row: int, heads: np.ndarray) -> np.ndarray:
+        words = np.arange(1, len(heads) + 1)
+        code: np.ndarray = (row * self.length + words) * self.length + heads
+        return code
+
+    def _score(self, row: int, words: np.ndarray, heads: np.ndarray) -> np.ndarray:
+        """Return the log-probabilities of the relations of arcs, [n, label]."""
+        codes = self._code(row, heads)
+        self._fetch(codes)
+        return np.stack([self.labels[code] for code in codes.tolist()])
+
+    def _fetch(self, codes: np.ndarray) -> None:
+        """Compute the log-probabilities of the relations of those arcs that are not known yet."""
+        new = np.array([code for code in codes.tolist() if code not in self.labels], np.int64)
+        if new.size:
+            length = self.length
+            head = new % length
+            labels = self.scores.fetch_labels(new // length**2, new // length % length, head)
+            impossible = mask_root_labels(head, labels.shape[1], self.root_label)
+            labels = np.where(impossible, np.float32("-inf"), labels)
+            self.labels |= zip(new.tolist(), log_softmax(labels / self.temperature), strict=True)
 
 
 class _Writer:
