@@ -13,9 +13,9 @@ for the part of a relation before its colon:
 - `punct` crosses no other arc.
 
 The relations of all words are chosen together, by dynamic programming over the tree: what a word
-may have as dependents depends only on the class of its own relation. Two rules are stricter than the
-guidelines: `goeswith` must be next to its head, and `obl` is excluded below all nouns in nominal
-relations, also if they have a copula or a subject.
+may have as dependents depends only on the class of its own relation. Two rules are stricter than
+the guidelines: `goeswith` must be next to its head, and `obl` is excluded below all nouns in
+nominal relations, also if they have a copula or a subject.
 """
 
 from collections.abc import Sequence

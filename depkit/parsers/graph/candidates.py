@@ -89,11 +89,13 @@ def parse_candidates(
             " MISC",
         ) from None
     if request.valid and allowed is not None:
-        chooser = _ValidTrees(parser, scores, arc, allowed, request)
+        chooser = _ValidTrees(parser, scores, arc=arc, allowed=allowed, request=request)
         trees, arcs = chooser.choose(sentences, trees, upos)
     else:
         arcs = label_arcs(parser, scores, trees, constraints, length=arc.shape[1])
-    writer = _Writer(parser, arc, allowed, constraints, request=request, marginals=marginals)
+    writer = _Writer(
+        parser, arc, allowed=allowed, constraints=constraints, request=request, marginals=marginals
+    )
     return [
         list(writer.make_sentences(sentence, row, trees[row], arcs=arcs, columns=columns[row]))
         for row, sentence in enumerate(sentences)
@@ -218,6 +220,7 @@ class _ValidTrees:
         self,
         parser: "GraphParser",
         scores: Any,
+        *,
         arc: np.ndarray,
         allowed: np.ndarray,
         request: Request,
@@ -310,9 +313,9 @@ class _Writer:
         self,
         parser: "GraphParser",
         arc: np.ndarray,
+        *,
         allowed: np.ndarray | None,
         constraints: Sequence[Constraints] | None,
-        *,
         request: Request,
         marginals: np.ndarray | None,
     ) -> None:
