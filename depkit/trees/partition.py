@@ -6,6 +6,10 @@ determinant is the product, over the words, of the total weight of the arcs that
 it is eliminated. With a single root, the arcs from the root have infinitely small weights; their
 weight counts only for the last word. All weights are represented by their logarithms, so scores
 of any range are exact.
+
+The gradient of the logarithm by the scores is the marginal probability of each arc. It is computed
+by reversing the elimination: step by step, the derivative by the weights of the words that are left
+gives that by all weights before the step, in O(n^3) time and O(n^2) space.
 """
 
 import numpy as np
@@ -13,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from depkit.trees.compiled import compiled
 from depkit.trees.decode import as_length_array, as_score_array
+from depkit.trees.marginals import SAFE_RANGE, batch_marginals, log_weights
 
 
 def log_partition(scores: ArrayLike, lengths: ArrayLike, single_root: bool = True) -> np.ndarray:
@@ -41,6 +46,90 @@ def log_partition(scores: ArrayLike, lengths: ArrayLike, single_root: bool = Tru
         np.fill_diagonal(arcs, -np.inf)
         result[index] = log_tree_sum(arcs, bool(single_root)) if (arcs < np.inf).all() else np.nan
     return result
+
+
+def log_partition_and_marginals(
+    scores: ArrayLike, lengths: ArrayLike, single_root: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the `log_partition`, and its gradient, which consists of the marginals of arcs.
+
+    The arguments and errors are those of `log_partition`.
+
+    Returns:
+        [batch] float64; and float64 in the shape of the scores, 0 where these are ignored, and for
+        sentences without a tree or with an invalid score. Absolute errors are those of rounding;
+        `marginals.batch_marginals` is exact also for small probabilities, but slower.
+    """
+    score = as_score_array(scores)
+    length = as_length_array(lengths, score)
+    total = log_partition(score, length, single_root)
+    marginals = np.zeros(score.shape)
+    for index, n in enumerate(length.tolist()):
+        if n == 0 or not np.isfinite(total[index]):
+            continue
+        arcs = log_weights(score[index].astype(np.float64), n, single_root)
+        if (arcs[arcs > -np.inf] > -SAFE_RANGE).all():
+            weight = np.exp(arcs)
+            slope = np.zeros((n, n + 1))
+            tree_sum_gradient(weight.copy(), bool(single_root), slope)
+            probability = weight * slope
+            marginals[index, 1 : n + 1, 0] = probability[:, n]
+            marginals[index, 1 : n + 1, 1 : n + 1] = probability[:, :n]
+        else:
+            marginals[index] = batch_marginals(score[index][None], [n], single_root)[0]
+    return total, marginals.clip(0.0, 1.0)
+
+
+@compiled
+def tree_sum_gradient(weight: np.ndarray, single_root: bool, slope: np.ndarray) -> None:
+    """Compute the gradient of the logarithm of the sum over all trees by the weights of arcs.
+
+    weight: [n, n + 1] (dependent, head) with the root in the last column, 0 for a forbidden arc;
+    overwritten. There must be a tree. slope: [n, n + 1], zeros, overwritten with the gradient. An
+    entry of a forbidden arc is arbitrary.
+    """
+    n = len(weight)
+    left = np.arange(n)  # the words that are left, then those that are eliminated, the first last
+    totals = np.empty(n)  # [count of the words that are left]
+    for count in range(n, 1, -1):
+        index, total = -1, 0.0
+        while total == 0.0:
+            index += 1
+            word = left[index]
+            total = 0.0 if single_root else weight[word, n]
+            for j in range(count):
+                if j != index:
+                    total += weight[word, left[j]]
+        left[index], left[count - 1] = left[count - 1], word
+        totals[count - 1] = total
+        weight[word, n] /= total
+        for j in range(count - 1):
+            weight[word, left[j]] /= total
+        for i in range(count - 1):
+            row = left[i]
+            for j in range(count - 1):
+                if j != i:
+                    weight[row, left[j]] += weight[row, word] * weight[word, left[j]]
+            weight[row, n] += weight[row, word] * weight[word, n]
+    slope[left[0], n] = 1.0 / weight[left[0], n]
+    for count in range(1, n):
+        # Before this word was eliminated, `count` other words were left.
+        word, total = left[count], totals[count]
+        used = 0.0
+        for i in range(count):
+            row = left[i]
+            slope[row, word] = slope[row, n] * weight[word, n]
+            slope[word, n] += slope[row, n] * weight[row, word]
+            for j in range(count):
+                if j != i:
+                    slope[row, word] += slope[row, left[j]] * weight[word, left[j]]
+                    slope[word, left[j]] += slope[row, left[j]] * weight[row, word]
+        for j in range(count):
+            used += slope[word, left[j]] * weight[word, left[j]]
+        used += slope[word, n] * weight[word, n]
+        for j in range(count):
+            slope[word, left[j]] = (slope[word, left[j]] + 1.0 - used) / total
+        slope[word, n] = (slope[word, n] + (0.0 if single_root else 1.0 - used)) / total
 
 
 @compiled

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from depkit.nn.biaffine import MLP, ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.means import log_mean
+from depkit.nn.tree_likelihood import partial_tree_loss
 from depkit.nn.trees import best_heads, mask_root_label
 from depkit.parsers.columns.network import (
     ColumnScores,
@@ -208,6 +209,8 @@ class BiaffineNetwork(ParserNetwork):
         if reads_tags:
             self.tag_vectors = TagVectors(scorer.tag_vector, scorer.predict, vocabulary)
         self.tag_dropout = SharedDropout(scorer.dropout)
+        self.learns_trees = scorer.partial == "marginal"
+        self.single_root = config.decoder.root == "single"
 
     def word_vectors(self, encoded: Tensor, logits: dict[str, Tensor]) -> Tensor:
         """Append the vectors of predicted tags, if there are any, to the encoder's vectors."""
@@ -228,8 +231,9 @@ class BiaffineNetwork(ParserNetwork):
         """Compute the loss of a batch.
 
         It is the sum of the mean cross-entropies of gold heads (Li et al. 2019, Eq. 5), of
-        labels at gold heads, and of tags. If the batch has soft targets, the distributions of a
-        teacher are mixed in.
+        labels at gold heads, and of tags. With scorer.partial=marginal, the first is instead the
+        negative log-likelihood of the trees that have the gold heads. If the batch has soft
+        targets, the distributions of a teacher are mixed in.
         """
         encoded = self.encode(batch)
         logits = self.columns.scores(encoded)
@@ -243,7 +247,11 @@ class BiaffineNetwork(ParserNetwork):
         head = gold.masked_fill(gold == position, IGNORED)
         soft = soft_column(batch, "deprel")
         arc = self.arc_scores(words, batch["lengths"])
-        loss = cross_entropy(arc, head, soft_column(batch, "head"))
+        soft_head = soft_column(batch, "head")
+        if self.learns_trees and soft_head is None:
+            loss = partial_tree_loss(arc, head, batch["lengths"], self.single_root)
+        else:
+            loss = cross_entropy(arc, head, soft_head)
         dependent_vectors, head_vectors = self.label_dependent(words), self.label_head(words)
         label_head = head.clamp(min=0)
         ignored = head == IGNORED
