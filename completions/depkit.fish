@@ -356,6 +356,7 @@ complete -c depkit -n '__depkit_is_command "show"' -l where -r -f -d 'Use only t
 complete -c depkit -n '__depkit_is_command "show"' -l width -r -f -d 'Wrap drawings at this number of columns.'
 complete -c depkit -n '__depkit_is_command "show"' -l diff -r -F -d 'Compare FILE, the gold file, with the predicted trees in this file, and draw only the sentences in which a prediction is wrong.'
 complete -c depkit -n '__depkit_is_command "show"' -l all -d 'With --diff, also draw the sentences without errors.'
+complete -c depkit -n '__depkit_is_command "show"' -l alternatives -d 'If FILE has several trees of each sentence, as depkit parse --best writes them, draw them together: the best tree above the words, and below them the arcs that only other trees have. An arc that not all of the trees have is labelled with its share of their probability.'
 complete -c depkit -n '__depkit_is_command "show"' -l color -r -f -a 'auto always never' -d 'With --diff, colour the differences: always, never, or auto (only on a terminal, and only if NO_COLOR is not set).'
 complete -c depkit -n '__depkit_is_command "show"' -l svg -r -F -d 'Write an SVG image to this file instead of drawing in the terminal; - is stdout.'
 complete -c depkit -n '__depkit_is_command "show"' -l encoding -r -f -d 'Read the input files in this text encoding, e.g. latin-1.'

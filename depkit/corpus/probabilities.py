@@ -90,9 +90,11 @@ def tree_rank(sentence: Sentence) -> int:
 
     1 is the best tree.
     """
-    match = _RANK.fullmatch(sentence.comment(TREE))
-    has_probability = 0 <= _parse_number(sentence.comment(TREE_PROB)) <= 1
-    return int(match[1]) if match and has_probability else 0
+    comment = sentence.comment(TREE)
+    match = _RANK.fullmatch(comment) if comment else None
+    if match and 0 <= _parse_number(sentence.comment(TREE_PROB)) <= 1:
+        return int(match[1])
+    return 0
 
 
 def group_trees(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
