@@ -104,10 +104,19 @@ def _attach_without_crossing(scores: np.ndarray, heads: np.ndarray, i: int) -> b
         if old == 0 or scores[i + 1, head] == -np.inf:
             break
         heads[i] = head
-        if head != 0 and not crosses_arcs(heads)[i] and _is_rooted(heads, i + 1):
+        if head != 0 and not _crosses(heads, i) and _is_rooted(heads, i + 1):
             return True
     heads[i] = old
     return False
+
+
+def _crosses(heads: np.ndarray, i: int) -> bool:
+    """Whether the arc of the word with index i crosses another one. O(n)."""
+    words = np.arange(1, len(heads) + 1)
+    low, high = np.minimum(words, heads), np.maximum(words, heads)
+    starts_inside = (low[i] < low) & (low < high[i]) & (high > high[i])
+    ends_inside = (low < low[i]) & (low[i] < high) & (high < high[i])
+    return bool((starts_inside | ends_inside).any())
 
 
 def _is_rooted(heads: np.ndarray, word: int) -> bool:
