@@ -188,8 +188,6 @@ class Parser(ABC):
             _check_choice(name, value, self.options[name])
         if passes > 1 and (heads != "predict" or best > 1):
             raise ValueError("`passes` excludes `heads` keep and `best`; leave one of them out")
-        if algorithm == "argmax" and best > 1:
-            raise ValueError("`best` needs a decoder of trees; argmax finds one head of each word")
         options |= {"best": best} if best > 1 else {}
         if passes > 1 and not self.corrects_parses:
             raise ValueError(

@@ -67,6 +67,8 @@ class GraphParser(Parser):
         self, sentences: Iterable[Sentence], *, heads: str = "", best: int = 1, **options: str
     ) -> Iterator[Sentence]:
         decoding = self._choose_decoding(options.get("algorithm", ""), options.get("root", ""))
+        if best > 1 and decoding.algorithm == "argmax":
+            raise ValueError("`best` needs a decoder of trees; argmax finds one head of each word")
         if options.get("valid"):
             if heads or best > 1 or decoding.algorithm == "argmax":
                 raise ValueError("`valid` excludes `heads` keep, `best`, and the decoder argmax")
