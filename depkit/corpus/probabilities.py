@@ -103,10 +103,15 @@ def group_trees(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     A sentence without the comment `tree` is a group by itself.
     """
     group: list[Sentence] = []
+    first_rank = 0
     for sentence in sentences:
-        if group and not (tree_rank(sentence) == len(group) + 1 and sentence.form == group[0].form):
+        rank = tree_rank(sentence)
+        is_next = first_rank == 1 and rank == len(group) + 1
+        if group and not (is_next and sentence.form == group[0].form):
             yield group
             group = []
+        if not group:
+            first_rank = rank
         group.append(sentence)
     if group:
         yield group

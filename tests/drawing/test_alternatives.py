@@ -46,6 +46,7 @@ def test_trees_are_grouped_by_their_ranks(files: tuple[str, str]) -> None:
     # A first tree without a second one, and a second one without a first
     first, second = (add_tree_rank(make(GOLD), rank, 2, 0.5) for rank in (1, 2))
     assert [len(group) for group in group_trees([first, first, second, second])] == [1, 2, 1]
+    assert [len(group) for group in group_trees([make(GOLD), second])] == [1, 1]
 
 
 def test_trees_are_drawn_together_with_their_probabilities(files: tuple[str, str]) -> None:
