@@ -7,7 +7,7 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.analysis_tables import RecordsAndTables, bins_table, list_table, print_tables
-from depkit.cli.comparison_tables import agreement_tables, calibration_table
+from depkit.cli.comparison_tables import agreement_tables, calibration_table, oracle_table
 from depkit.cli.evaluate import (
     Confidence,
     EvalbParameters,
@@ -21,16 +21,19 @@ from depkit.cli.help import ANALYSIS, DATA, OUTPUT, option
 from depkit.cli.search import make_where
 from depkit.drawing.plot import check_plot_path
 from depkit.drawing.plot import plot as draw_plot
+from depkit.files.errors import ArgumentError
 from depkit.score import constituents
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import METRICS, Analysis, group_gold
+from depkit.score.attachment import ARCS
 from depkit.score.calibration import (
     BINS,
     Reliability,
     calibration_rows,
     measure_calibration,
 )
-from depkit.score.evaluators import find_evaluator
+from depkit.score.evaluation import find_metric
+from depkit.score.evaluators import Evaluator, WordEvaluator, find_evaluator
 from depkit.score.groupings import GROUPINGS, Grouping
 from depkit.score.mistakes import (
     CONFUSION_COLUMNS,
@@ -39,6 +42,7 @@ from depkit.score.mistakes import (
     confusion_rows,
     worst_sentence_rows,
 )
+from depkit.score.oracle import oracle_rows
 from depkit.score.report import Options, rows
 from depkit.score.request import Plan, Request
 from depkit.score.significance import DEFAULT_SEED, choices
@@ -97,6 +101,7 @@ def analyze_command(
     worst: Annotated[int | None, option(ANALYSIS, metavar="N", min=1)] = None,
     calibration: Annotated[bool, option(ANALYSIS, "--calibration")] = False,
     agreement: Annotated[bool, option(ANALYSIS, "--agreement")] = False,
+    oracle: Annotated[int | None, option(ANALYSIS, metavar="K", min=1, max=10_000)] = None,
     top: Annotated[int | None, option(ANALYSIS, min=1, show_default=str(TOP))] = None,
     rer: Annotated[bool, option(ANALYSIS, "--rer")] = False,
     confidence: Confidence = False,
@@ -125,6 +130,18 @@ def analyze_command(
         [gold, *preds], punct=punct, subtypes=subtypes, predicted=predicted, evalb=evalb,
         encoding=encoding,
     )  # fmt: skip
+    if oracle:
+        options.check_inputs([gold, *preds], quiet)
+        others = {
+            "by": by, "bins": bins, "preset": preset, "confusion": confusion, "worst": worst,
+            "calibration": calibration, "agreement": agreement, "top": top, "rer": rer,
+            "confidence": confidence, "test": test, "train": train, "where": where, "plot": plot,
+            "measure": measure,
+        }  # fmt: skip
+        _print_oracle(
+            gold, preds, oracle, others, evaluator=evaluator, metric=metric, layout=layout
+        )
+        return
     request = Request(
         by=by or (), bins=bins, preset=preset, metric=metric, confusion=confusion or (),
         worst=worst, calibration=calibration, agreement=agreement, top=top, rer=rer,
@@ -157,6 +174,33 @@ def analyze_command(
     more_choices += (("bins", str(plan.calibration_bins)),) if calibration else ()
     tables = [*_tables_of_bins(analyses, request), *_other_tables(data, calibrated, request, plan)]
     print_tables(tables, layout, data.signature(*more_choices))
+
+
+def _print_oracle(
+    gold: str,
+    preds: Sequence[str],
+    k: int,
+    others: Mapping[str, object],
+    *,
+    evaluator: Evaluator,
+    metric: str | None,
+    layout: str,
+) -> None:
+    """Print the scores of the best of the first trees of each sentence.
+
+    others: the arguments that have no effect on them.
+    """
+    if not isinstance(evaluator, WordEvaluator):
+        raise typer.BadParameter("it is for dependency trees", param_hint="--oracle")
+    for argument, value in others.items():
+        if value:
+            raise ArgumentError(argument, "it has no effect on `oracle`; leave it out")
+    name = find_metric(metric or evaluator.default_metric, ARCS)
+    records, signature = oracle_rows(
+        gold, preds, k, name, punct=evaluator.punct, subtypes=evaluator.subtypes,
+        predicted=evaluator.predicted, encoding=evaluator.encoding,
+    )  # fmt: skip
+    print_tables([(records, [oracle_table(records)])], layout, signature)
 
 
 def _tables_of_bins(analyses: Sequence[Analysis], request: Request) -> Iterator[RecordsAndTables]:

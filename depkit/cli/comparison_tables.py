@@ -31,6 +31,17 @@ def calibration_table(records: list[Record]) -> Table:
     return make_table(title, table, ("ECE", "MCE", "Brier"), best=min)
 
 
+def oracle_table(records: list[Record]) -> Table:
+    """Return the table of `oracle.oracle_rows`."""
+    display_names = shorten_system_names(records)
+    rows = []
+    for record in records:
+        row = {"trees": str(record["trees"]), "system": display_names[record["system"]]}
+        row |= {name: str(record[name]) for name in ("sentences", "correct", "scored")}
+        rows.append(row | {"oracle": format_percent(record["score"])})
+    return make_table(f"{records[0]['metric']} of the best of the first trees", rows, ("oracle",))
+
+
 def agreement_tables(binned: list[Record], total: list[Record]) -> list[Table]:
     """Return two tables of `agreement_rows`: scores of the systems by bin, then pairs of systems.
 

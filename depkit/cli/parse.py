@@ -13,10 +13,13 @@ Tags = Annotated[
     Literal["keep", "predict"] | None, option(MODEL, show_default="fill in empty tag columns only")
 ]
 Decode = Annotated[
-    Literal["mst", "eisner", "argmax"] | None,
+    Literal["mst", "eisner", "argmax", "mbr"] | None,
     option(MODEL, show_default="set by the model, usually mst"),
 ]
 Root = Annotated[Literal["auto", "single", "multi"], option(MODEL)]
+Heads = Annotated[Literal["predict", "keep"], option(MODEL)]
+Valid = Annotated[Literal["ud"] | None, option(MODEL)]
+Best = Annotated[int, option(OUTPUT, min=1, max=1_000)]
 Tokenizer = Annotated[
     str,
     option(
@@ -82,6 +85,8 @@ def parse_command(
     tags: Tags = None,
     decode: Decode = None,
     root: Root = "auto",
+    heads: Heads = "predict",
+    valid: Valid = None,
     tokenizer: Tokenizer = "",
     format: options.OutputFormat = None,
     dependencies: Dependencies = None,
@@ -89,6 +94,7 @@ def parse_command(
     output_dir: options.OutputDir = "",
     prob: Prob = False,
     marginals: Marginals = False,
+    best: Best = 1,
     passes: Passes = 1,
     out_of_fold: OutOfFold = False,
     elmo: options.Elmo = None,
@@ -114,6 +120,11 @@ def parse_command(
             f"{format} has no column MISC for probabilities; use --format conllu or json",
             param_hint="--prob",
         )
+    if best > 1 and format in ("conllx", "conll09"):
+        raise typer.BadParameter(
+            f"{format} cannot tell the trees of a sentence apart; use --format conllu or json",
+            param_hint="--best",
+        )
     if engine in options.FORMER_ENGINES:
         options.note_renaming(f"--engine {engine}", f"--distribute {engine}", quiet)
         distribute, engine = cast(Literal["processes", "ray"], engine), "auto"
@@ -126,6 +137,9 @@ def parse_command(
         "root": None if root == "auto" else root,
         "probabilities": ("marginal" if marginals else "local") if prob else "",
         "passes": passes if passes > 1 else None,
+        "heads": None if heads == "predict" else heads,
+        "best": best if best > 1 else None,
+        "valid": valid,
     }
 
     from depkit.serving.job import Job

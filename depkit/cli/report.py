@@ -1,5 +1,7 @@
 """`depkit report`: compares systems with a gold treebank in one HTML file."""
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Annotated
 
 from depkit.cli import options
@@ -8,12 +10,31 @@ from depkit.cli.help import OUTPUT, option
 from depkit.cli.names import name_options
 from depkit.cli.output import print_message
 from depkit.cli.search import make_where
+from depkit.corpus.io import read
+from depkit.corpus.probabilities import group_trees, tree_rank
+from depkit.corpus.sentence import Sentence
 from depkit.drawing.report.comparison import make_contents
 from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page
 from depkit.files.atomic import check_writable
+from depkit.files.storage import is_rereadable
 from depkit.files.streams import open_output
 from depkit.score.evaluators import find_evaluator
+
+
+def _read_trees(files: Sequence[str], encoding: str) -> list[list[list[Sentence]]]:
+    """Read all trees of each sentence of the files that have several, [] for other files.
+
+    Standard input cannot be read a second time.
+    """
+    systems: list[list[list[Sentence]]] = []
+    for file in files:
+        sentences = read(file, encoding=encoding) if is_rereadable(file) else iter(())
+        first = next(sentences, None)
+        systems.append([])
+        if first is not None and tree_rank(first):
+            systems[-1] = list(group_trees(chain([first], sentences)))
+    return systems
 
 
 def report_command(
@@ -47,7 +68,8 @@ def report_command(
     notes = list(map(name_options, evaluator.warnings(data.evaluations)))
     for note in () if quiet else notes:
         print_message(f"depkit: warning: {note}")
-    contents = make_contents(evaluator, data, limit_sentences, notes=notes)
+    trees = [] if where or evaluator.items != "words" else _read_trees(preds, encoding)
+    contents = make_contents(evaluator, data, limit_sentences, notes=notes, trees=trees)
     page = render_page(contents)
     with open_output(output) as stream:
         stream.write(page)

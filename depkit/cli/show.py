@@ -32,6 +32,7 @@ def show_command(
     ] = None,
     diff: Annotated[str | None, typer.Option(metavar="PRED")] = None,
     draw_all: Annotated[bool, typer.Option("--all")] = False,
+    alternatives: Annotated[bool, typer.Option("--alternatives")] = False,
     color: Annotated[Color, typer.Option()] = "auto",
     svg_file: Annotated[str | None, typer.Option("--svg", metavar="OUT")] = None,
     encoding: Encoding = "utf-8",
@@ -43,6 +44,11 @@ def show_command(
     """Draw the trees of a CoNLL-U, CoNLL-X or CoNLL-09 file, or bracketed trees."""
     if draw_all and diff is None:
         raise typer.BadParameter("it needs --diff as well", param_hint="--all")
+    if alternatives and (diff is not None or style == "tree"):
+        raise typer.BadParameter(
+            "it draws the arcs of one file; leave --diff and --style out",
+            param_hint="--alternatives",
+        )
     if svg_file and style == "tree":
         raise typer.BadParameter("an SVG image always has arcs", param_hint="--style")
     if svg_file and width is not None:
@@ -53,7 +59,8 @@ def show_command(
 
     def sentences_to_draw() -> Iterator[DrawnSentence]:
         nonlocal num_read, num_drawn
-        for drawn in _select(read_drawn_sentences(file, diff, encoding), sentence or [], file):
+        read = read_drawn_sentences(file, diff, encoding, alternatives=alternatives)
+        for drawn in _select(read, sentence or [], file):
             num_read += 1
             if selection and not selection.accepts(drawn.sentence):
                 continue

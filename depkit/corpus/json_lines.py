@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from depkit.corpus.cleaning import restore_wrapper
-from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB
+from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB, TREE_PROB, tree_rank
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import SurfaceToken, surface_tokens, word_texts
 
@@ -24,13 +24,17 @@ def to_json_lines(
 
     Offsets count characters (Unicode code points) from the beginning of the document. The document
     is the input if it was raw text, else the concatenation of the sentences' texts. start: the
-    offset of the first sentence.
+    offset of the first sentence. Several trees of a sentence, see `add_tree_rank`, have the same
+    offsets and the further keys rank, 1 for the best tree, and prob.
     """
-    offset = start
+    offset = begin = start
     for sentence in sentences:
-        if any(line.startswith("# newdoc") for line in sentence.lines):
-            offset = 0
-        record, offset = _make_record(sentence, offset)
+        rank = tree_rank(sentence)
+        if rank < 2:
+            begin = 0 if any(line.startswith("# newdoc") for line in sentence.lines) else offset
+        record, offset = _make_record(sentence, begin)
+        if rank:
+            record |= {"rank": rank, "prob": float(sentence.comment(TREE_PROB))}
         if prob:
             for word, misc in zip(record["words"], sentence.column("misc"), strict=True):
                 values = dict(part.partition("=")[::2] for part in misc.split("|"))

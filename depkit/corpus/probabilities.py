@@ -1,9 +1,12 @@
-"""Probabilities in the column MISC, as `depkit parse --prob` writes them.
+"""Probabilities in the column MISC and in comments, as `depkit parse --prob` and --best write them.
 
-ArcProb is the probability of a word's head, LabelProb that of its label given the head.
+ArcProb is the probability of a word's head, LabelProb that of its label given the head. If a
+sentence is written with several trees, the comment `tree` says which one it is, and the comment
+`prob` is the probability of the tree with its labels.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,6 +14,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 
 ARC_PROB, LABEL_PROB = "ArcProb", "LabelProb"
+TREE, TREE_PROB = "tree", "prob"  # the comments of a sentence with several trees
+_RANK = re.compile(r"([1-9]\d{0,8}) of [1-9]\d{0,8}")
 _ADVICE = "create the file with depkit parse --prob"
 
 
@@ -72,6 +77,44 @@ def has_probabilities(sentence: Sentence) -> bool:
         return False
     parts = sentence.column("misc")[0].split("|")
     return any(part.partition("=")[0] == ARC_PROB for part in parts)
+
+
+def add_tree_rank(sentence: Sentence, rank: int, trees: int, probability: float) -> Sentence:
+    """Add the comments of one of several trees of a sentence; rank: 1 for the best one."""
+    sentence = sentence.with_comment(TREE, f"{rank} of {trees}")
+    return sentence.with_comment(TREE_PROB, f"{probability:.4g}")
+
+
+def tree_rank(sentence: Sentence) -> int:
+    """Return the rank of a tree among those of its sentence; 0 if it has no rank and probability.
+
+    1 is the best tree.
+    """
+    comment = sentence.comment(TREE)
+    match = _RANK.fullmatch(comment) if comment else None
+    if match and 0 <= _parse_number(sentence.comment(TREE_PROB)) <= 1:
+        return int(match[1])
+    return 0
+
+
+def group_trees(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Group the trees of each sentence, as `depkit parse --best` writes them one after another.
+
+    A sentence without the comment `tree` is a group by itself.
+    """
+    group: list[Sentence] = []
+    first_rank = 0
+    for sentence in sentences:
+        rank = tree_rank(sentence)
+        is_next = first_rank == 1 and rank == len(group) + 1
+        if group and not (is_next and sentence.form == group[0].form):
+            yield group
+            group = []
+        if not group:
+            first_rank = rank
+        group.append(sentence)
+    if group:
+        yield group
 
 
 def _parse_number(text: str) -> float:

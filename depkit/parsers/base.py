@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import tee
+from itertools import chain, tee
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -121,6 +121,9 @@ class Parser(ABC):
         root: str | None = None,
         probabilities: str = "",
         passes: int = 1,
+        heads: str = "predict",
+        best: int = 1,
+        valid: str = "",
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
     ) -> Iterator[Sentence]:
@@ -134,12 +137,21 @@ class Parser(ABC):
             tags: "predict" overwrites tags. "missing" fills in columns that are all `_`, but FEATS
                 and LEMMA, which can be empty on purpose, only if UPOS and XPOS are also all `_`.
                 "keep" does not change tags.
-            algorithm: The decoder, "mst", "eisner" or "argmax"; by default, that of the model.
+            algorithm: The decoder, "mst", "eisner", "argmax" or "mbr", which finds the tree with
+                the highest expected number of correct heads; by default, that of the model.
             root: "single" or "multi"; by default, or if it is "auto", that of the model.
             probabilities: "local" writes the probabilities of the head and of the label of each
                 word into MISC. They are calibrated if the model is. "marginal" writes the marginal
                 probability of the head over all trees, which takes cubic time.
             passes: For a parser that corrects parses, how often the trees are corrected.
+            heads: "keep" keeps the heads and labels that words already have, and obeys `Heads`,
+                `NotHead` and `Deprels` in MISC; the tree is the best of those that agree. Options
+                and probabilities are those of a tree given this annotation. "predict" replaces all.
+            best: The number of trees to yield for each sentence, one after another from the best
+                one. The comment `tree` says which one it is, and `prob` its probability with its
+                labels. A sentence with fewer trees yields all of them.
+            valid: "ud" finds a tree that is valid by those rules of UD that heads, relations and
+                tags decide; see `treebank.valid_labels`.
             batch_tokens: The maximum number of positions in a batch, padding included; by default,
                 what suits the device. A longer sentence is a batch by itself. A batch that does not
                 fit in memory is split.
@@ -150,27 +162,41 @@ class Parser(ABC):
             ValueError: An argument is invalid, or the parser does not predict what is asked.
             ConfigError: The family does not have an argument, see `check_options`.
             FormatError: A sentence lacks the tags or the parse that the parser reads, has no MISC
-                column for the probabilities, or has too many words.
+                column for the probabilities, has too many words, or no tree agrees with heads that
+                are kept.
             MemoryError: A single sentence does not fit in memory; the message names it.
         """
         if not self.trees:
             raise ValueError("this model is a tagger, which predicts no trees; use depkit tag")
         self._check_tags(tags, ("missing", "keep", "predict"))
-        given = {"algorithm": algorithm, "root": root, "probabilities": probabilities}
+        for name, number in (("passes", passes), ("best", best)):
+            if number < 1:
+                raise ValueError(f"`{name}` is {number}; it must be 1 or more")
+        given = {
+            "algorithm": algorithm, "root": root, "probabilities": probabilities, "valid": valid,
+        }  # fmt: skip
         options: dict[str, Any] = {
             name: value for name, value in given.items() if value and value != "auto"
         }
-        if passes < 1:
-            raise ValueError(f"`passes` is {passes}; it must be 1 or more")
-        self.check_options([*options, *["passes"] * (passes > 1)])
+        if heads != "predict":
+            options["heads"] = heads
+        numbers = {
+            name: number for name, number in (("passes", passes), ("best", best)) if number > 1
+        }
+        self.check_options([*options, *numbers])
         for name, value in options.items():
             _check_choice(name, value, self.options[name])
+        if passes > 1 and (heads != "predict" or best > 1):
+            raise ValueError("`passes` excludes `heads` keep and `best`; leave one of them out")
+        options |= {"best": best} if best > 1 else {}
         if passes > 1 and not self.corrects_parses:
             raise ValueError(
                 "this model does not correct parses, so more passes would change nothing"
             )
         if probabilities:
             sentences = check_probabilities(self.to_sentences(sentences), probabilities)
+        if options:
+            sentences = self.check_request(self.to_sentences(sentences), **options)
         contexts = [None] * passes if context is None else tee(context, passes)
         # Only the last pass reports progress, and computes probabilities.
         silent = replace(self, on_batch_computed=None)
@@ -179,7 +205,15 @@ class Parser(ABC):
         for vectors in contexts[:-1]:
             sentences = silent.map_batches(sentences, compute, batch_tokens, vectors)
         compute = partial(self.parse_batch, tags=tags, **options)
-        yield from self.map_batches(sentences, compute, batch_tokens, contexts[-1])
+        results = self.map_batches(sentences, compute, batch_tokens, contexts[-1])
+        yield from chain.from_iterable(results) if best > 1 else results
+
+    def check_request(self, sentences: Iterable[Sentence], **options: Any) -> Iterable[Sentence]:
+        """Yield sentences, after checking that they can be parsed with some options of `parse`.
+
+        Raises FormatError at a sentence that cannot.
+        """
+        return sentences
 
     def check_options(self, names: Iterable[str]) -> None:
         """Raise ConfigError at the name of an argument of `parse` that the family does not have."""
@@ -188,8 +222,8 @@ class Parser(ABC):
 
     @abstractmethod
     def parse_batch(
-        self, batch: Any, sentences: Sequence[Sentence], tags: str, **options: str
-    ) -> list[Sentence]:
+        self, batch: Any, sentences: Sequence[Sentence], tags: str, **options: Any
+    ) -> list[Any]:
         """Parse the sentences of a batch, within the context of the engine.
 
         Args:
@@ -197,6 +231,8 @@ class Parser(ABC):
             sentences: The sentences of the batch.
             tags: As for `parse`.
             **options: Those arguments of `parse` in `options` that have been given.
+
+        Returns the parsed sentences; with `best`, for each sentence the list of its trees.
         """
 
     def predict(

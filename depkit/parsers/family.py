@@ -63,9 +63,18 @@ class Family(ABC):
 
     # Data
 
-    def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
-        """Yield the sentences of a file to train or evaluate on. Raises FormatError."""
+    def read(
+        self, path: str, encoding: str = "utf-8", *, partial: bool = False
+    ) -> Iterator[Sentence]:
+        """Yield the sentences of a file to train or evaluate on. Raises FormatError.
+
+        partial: whether words can lack what is learned, see `learns_partial_trees`.
+        """
         return read(path, encoding=encoding)
+
+    def learns_partial_trees(self, config: Any) -> bool:
+        """Whether a parser is trained on sentences in which words can lack a head."""
+        return False
 
     def findings(
         self, config: Any, train: Sequence[Sentence], dev: Sequence[Sentence]
@@ -280,6 +289,14 @@ class Family(ABC):
         return {}, ""
 
 
+def check_heads(sentence: Sentence) -> None:
+    """Raise FormatError at a word without HEAD."""
+    if -1 in sentence.head:
+        word = sentence.head.index(-1)
+        message = "the word has no HEAD; training and dev data need trees"
+        raise FormatError(*sentence.location(word), message)
+
+
 class DependencyFamily(Family):
     """What all families of dependency parsers share: they predict heads and relations."""
 
@@ -287,19 +304,23 @@ class DependencyFamily(Family):
     trees = "heads, relations"
     labels = "deprel"
 
-    def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
-        """Also raise FormatError at a word without HEAD."""
+    def read(
+        self, path: str, encoding: str = "utf-8", *, partial: bool = False
+    ) -> Iterator[Sentence]:
+        """Also raise FormatError at a word without HEAD, unless trees can be partial."""
         for sentence in super().read(path, encoding):
-            if -1 in sentence.head:
-                word = sentence.head.index(-1)
-                message = "the word has no HEAD; training and dev data need trees"
-                raise FormatError(*sentence.location(word), message)
+            if not partial:
+                check_heads(sentence)
             yield sentence
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
         """Also derive the rule of the root from the trees."""
         if config.decoder.root == "auto":
-            single = all(sentence.head.count(0) == 1 for sentence in train)
+            # A partial tree may have no root yet.
+            single = all(
+                sentence.head.count(0) == 1 or (0 not in sentence.head and -1 in sentence.head)
+                for sentence in train
+            )
             decoder = replace(config.decoder, root="single" if single else "multi")
             config = replace(config, decoder=decoder)
         return super().resolve_auto(config, train)

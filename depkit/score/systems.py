@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from depkit.convert.formats import with_predicted
 from depkit.corpus.io import PathLike
 from depkit.corpus.pairing import Source, make_source
+from depkit.corpus.probabilities import tree_rank
 from depkit.corpus.sentence import Sentence
 
 PREDICTED = (("columns", "predicted"),)  # the choice to name in signatures
@@ -46,6 +47,8 @@ def make_system(
 ) -> System:
     """Make the source of a system's sentences, as `pairing.make_source` does.
 
+    If a sentence has several trees, see `probabilities.add_tree_rank`, the first one is scored.
+
     predicted: whether to score the automatic columns of CoNLL-09 (PHEAD, PDEPREL, PLEMMA, PPOS and
     PFEAT) instead of the gold ones.
     """
@@ -57,7 +60,12 @@ def make_system(
 def _read(
     sentences: Iterable[Sentence], predicted: bool, counts: Counter[str]
 ) -> Iterator[Sentence]:
+    first: Sentence | None = None  # the best tree of several
     for sentence in sentences:
+        rank = tree_rank(sentence)
+        if rank > 1 and first is not None and sentence.form == first.form:
+            continue
+        first = sentence if rank == 1 else None
         if sentence.format.has_argument_columns and not sentence.problem:
             _count(sentence, counts)
             if predicted:

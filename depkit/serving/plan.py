@@ -85,6 +85,8 @@ def _check_files(job: Job) -> None:
         raise ConfigError("only one file can be standard input; give - only once")
     if job.output_dir and job.out_of_fold:
         raise ConfigError("`out_of_fold` writes one file; give `output` instead of `output_dir`")
+    if job.out_of_fold and job.options.get("best"):
+        raise ConfigError("`out_of_fold` writes one tree of each sentence; leave `best` out")
     if job.output_dir and "-" in job.files:
         raise ConfigError("`output_dir` cannot be used with standard input; name files")
     if job.output_dir:

@@ -15,6 +15,7 @@ from depkit.files.digest import digest
 from depkit.files.errors import DataError
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.families import get_family
+from depkit.parsers.family import check_heads
 from depkit.parsers.settings import ConfigError
 from depkit.training.distributed import batches_per_update
 from depkit.training.job import BaseJob
@@ -64,12 +65,16 @@ def read_data(
     _check_parses(
         config, len(train), has_dev=bool(dev), parses=len(parses), has_dev_parses=bool(dev_parses)
     )
-    files = [read_sentences(config, path, job.encoding) for path in train]
+    partial = get_family(config).learns_partial_trees(config)
+    files = [read_sentences(config, path, job.encoding, partial=partial) for path in train]
     for index, path in enumerate(parses):
         files[index] = attach_drafts(files[index], path, job.encoding)
     sentences = list(chain.from_iterable(files))
     if job.dev_split is not None:
         sentences, dev_sentences = split_dev(sentences, job.dev_split)
+        if partial:
+            for sentence in dev_sentences:
+                check_heads(sentence)
     else:
         dev_sentences = read_sentences(config, dev, job.encoding)
         if dev_parses:
@@ -108,12 +113,14 @@ def attach_drafts(
     return [sentence.with_draft(draft) for sentence, (draft,) in pairs]
 
 
-def read_sentences(config: ParserConfig, path: PathLike, encoding: str = "utf-8") -> list[Sentence]:
-    """Read all sentences of a treebank, as the parser's family does.
+def read_sentences(
+    config: ParserConfig, path: PathLike, encoding: str = "utf-8", *, partial: bool = False
+) -> list[Sentence]:
+    """Read all sentences of a treebank, as the parser's family does; partial: see `Family.read`.
 
     Raises DataError if there are none, FormatError if the file cannot be read.
     """
-    sentences = list(get_family(config).read(str(path), encoding))
+    sentences = list(get_family(config).read(str(path), encoding, partial=partial))
     if not sentences:
         raise DataError(f"{path}: the file has no sentences")
     return sentences

@@ -17,6 +17,14 @@ DECODED, INVALID_SCORES, NO_TREE = 0, 1, 2
 MIN_ARCS_TO_COMPILE = 1_000_000  # interpreting fewer arcs takes less time than importing numba
 
 
+class NoTreeError(ValueError):
+    """The arcs that are not forbidden contain no tree; index: that of the sentence."""
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message)
+        self.index = index
+
+
 def decode(
     scores: ArrayLike,
     lengths: ArrayLike,
@@ -44,8 +52,9 @@ def decode(
         indices of positions.
 
     Raises:
-        ValueError: A shape or the algorithm is invalid, a score is NaN or +inf, or the forbidden
-            arcs leave no tree. For the last two, the message names the index of the sentence.
+        ValueError: A shape or the algorithm is invalid, or a score is NaN or +inf.
+        NoTreeError: The forbidden arcs leave no tree. Like that of an invalid score, the message
+            names the index of the sentence.
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(
@@ -107,10 +116,10 @@ def raise_first_failure(outcome: np.ndarray, algorithm: str, single_root: bool) 
     if outcome[index] == INVALID_SCORES:
         raise ValueError(f"sentence {index}: an arc score is NaN or +inf")
     if algorithm == "argmax":
-        raise ValueError(f"sentence {index}: all heads of a word are forbidden (-inf)")
+        raise NoTreeError(f"sentence {index}: all heads of a word are forbidden (-inf)", index)
     tree = "projective tree" if algorithm == "eisner" else "tree"
     root = " with a single root" if single_root else ""
-    raise ValueError(f"sentence {index}: forbidden arcs (-inf) leave no {tree}{root}")
+    raise NoTreeError(f"sentence {index}: forbidden arcs (-inf) leave no {tree}{root}", index)
 
 
 # The next functions take scores, lengths and heads as `decode` takes and returns them, and
@@ -148,14 +157,23 @@ def decode_arborescences(
         if outcome[index] != DECODED or is_tree(head, single_root):
             continue
         score = scores[index, :size, :size]
-        # With at most one root there is a cycle. The best tree with any number of roots is far
-        # faster to find than the best tree with a single root, and here it usually has one.
-        any_root = single_root and count_roots(head) < 2
-        found = find_maximum_arborescence(score, single_root and not any_root, head)
-        if any_root and not (found and count_roots(head) == 1):
-            found = find_maximum_arborescence(score, single_root, head)
-        if not found:
+        if not replace_by_arborescence(score, single_root, head):
             outcome[index] = NO_TREE
+
+
+@compiled
+def replace_by_arborescence(score: np.ndarray, single_root: bool, head: np.ndarray) -> bool:
+    """Replace the best heads of a sentence, which do not form a tree, by the best tree.
+
+    Returns whether there is one. The arguments are those of `find_maximum_arborescence`.
+    """
+    # With at most one root there is a cycle. The best tree with any number of roots is far
+    # faster to find than the best tree with a single root, and here it usually has one.
+    any_root = single_root and count_roots(head) < 2
+    found = find_maximum_arborescence(score, single_root and not any_root, head)
+    if any_root and not (found and count_roots(head) == 1):
+        found = find_maximum_arborescence(score, single_root, head)
+    return found
 
 
 @compiled

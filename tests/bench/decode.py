@@ -47,7 +47,8 @@ def decode_as_parsing(batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
     """Select the best heads, and decode where they are not a tree, without numba, as on a CPU."""
     with interpreted():
         for scores, words in batches:
-            on_device = Scores(torch.from_numpy(scores), lambda heads: heads, ColumnScores())
+            arc = torch.from_numpy(scores)
+            on_device = Scores(arc, lambda heads: heads, ColumnScores(), lambda *arcs: arcs[0])
             decode_heads(on_device, words, Decoding("mst", True))
 
 

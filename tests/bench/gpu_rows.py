@@ -421,7 +421,11 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
         arc = zeros(batch.length)
         arc[:, 1:, :-1].diagonal(dim1=1, dim2=2).fill_(1.0)
         columns = {name: zeros(values) for name, values in column_sizes(network).items()}
-        return Scores(arc, lambda heads: zeros(network.label.labels), ColumnScores(columns))
+        labels = network.label.labels
+        return Scores(
+            arc, lambda heads: zeros(labels), ColumnScores(columns),
+            lambda rows, dependents, heads: zeros(labels)[rows, dependents],
+        )  # fmt: skip
 
     def vectors(cache: FormCache, data: Any, device: torch.device) -> Tensor:
         return torch.zeros(len(data.forms), 1, device=device)

@@ -347,3 +347,48 @@ NEEDS_BINS, NEEDS_PAIR = "needs a table of bins", "needs two or more PRED files 
 def test_bad_usage_is_rejected(arguments: list[str], message: str) -> None:
     out, err = run(GOLD, GOOD, *arguments, code=2)
     assert out == "" and message in err
+
+
+def write_trees(name: str, sentences: list[list[list[tuple[str, str]]]]) -> None:
+    """Write a file with several trees of each sentence, as depkit parse --best does."""
+    parts = []
+    for trees in sentences:
+        for rank, tree in enumerate(trees, start=1):
+            write_tree("tree.conllu", WORDS, tree)
+            comments = f"# tree = {rank} of {len(trees)}\n# prob = 0.1\n" if len(trees) > 1 else ""
+            parts.append(comments + Path("tree.conllu").read_text())
+    Path(name).write_text("".join(parts))
+
+
+def test_the_oracle_chooses_the_best_of_the_first_trees(tmp_path: Path) -> None:
+    gold, good, poor = (TREES[name] for name in FILES)
+    write_trees("gold2.conllu", [[gold], [gold], [gold]])
+    write_trees("trees.conllu", [[poor, good, gold], [good], [poor, poor]])
+    out, err = run("gold2.conllu", "trees.conllu", "--oracle", "9")
+    assert err == ""
+    assert cells(out)[1:5] == [
+        "trees sentences correct scored oracle",
+        "1 3 7 12 58.33",
+        "2 2 8 12 66.67",
+        "3 1 9 12 75.00",
+    ]
+    assert "punct:keep|subtypes:keep|sentences:3" in out
+    out, _ = run("gold2.conllu", "trees.conllu", "--oracle", "2", "--metric", "uas",
+                         "--format", "json")  # fmt: skip
+    assert [row["correct"] for row in json.loads(out)] == [8, 10]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--oracle", "3", "--by", "distance"], "--by: it has no effect on --oracle; leave it out"),
+        (["--oracle", "3", "--plot", "x.svg"], "--plot: it has no effect on --oracle"),
+        (["--oracle", "3", "--metric", "UPOS"], "--metric: there is no metric 'UPOS'"),
+        (["--oracle", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_options_without_effect_on_the_oracle_are_refused(
+    arguments: list[str], message: str
+) -> None:
+    out, err = run(GOLD, GOOD, *arguments, code=2)
+    assert out == "" and message in err

@@ -88,7 +88,9 @@ class DepthFamily(Family):
     noun = "depth finder"
     labels = "depth"
 
-    def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
+    def read(
+        self, path: str, encoding: str = "utf-8", *, partial: bool = False
+    ) -> Iterator[Sentence]:
         return read(path, "ptb", encoding)
 
     def describe(self, config: Any) -> list[str]:

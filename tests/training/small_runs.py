@@ -54,10 +54,10 @@ def run(recipe, sentences, directory, initial=None, **arguments):
     directory.mkdir(exist_ok=True)
     torch.set_num_threads(1)
     recipe = resolve_auto(adopt_parts(recipe, initial.config) if initial else recipe, sentences)
-    arguments = {"keep_state": True} | arguments
+    arguments = {"keep_state": True, "dev": sentences} | arguments
     return train(
         Plan(
-            recipe=recipe, train=sentences, dev=sentences, directory=directory, device=CPU,
+            recipe=recipe, train=sentences, directory=directory, device=CPU,
             initial=initial, **arguments,
         )
     )  # fmt: skip

@@ -24,6 +24,21 @@ def draw_with_forbidden(proportion: float, draw: Draw = draw_normal) -> Draw:
     return lambda rng, shape: np.where(rng.random(shape) < proportion, -np.inf, draw(rng, shape))
 
 
+def draw_integers(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.integers(-1, 2, size=shape)
+
+
+DRAWS: dict[str, Draw] = {
+    "normal": draw_normal,
+    "negative": lambda rng, shape: -rng.exponential(size=shape) - 5,
+    "tied": draw_integers,
+    "all equal": lambda rng, shape: np.zeros(shape),
+    "root preferred": lambda rng, shape: rng.normal(size=shape) + 9 * (np.arange(shape[-1]) == 0),
+    "some forbidden": draw_with_forbidden(0.25),
+    "most forbidden": draw_with_forbidden(0.55, draw_integers),
+}
+
+
 def head_vectors(n: int) -> Iterator[Heads]:
     """Iterate over all (n + 1)^n head vectors of n words."""
     return product(range(n + 1), repeat=n)

@@ -12,24 +12,9 @@ import pytest
 from depkit.trees.compiled import interpreted
 from depkit.trees.decode import MIN_ARCS_TO_COMPILE, decode
 from depkit.trees.shape import is_tree, nonprojective_arcs
-from tests.trees.all_trees import Draw, draw_normal, draw_with_forbidden, tree_scores, trees
+from tests.trees.all_trees import DRAWS, Draw, tree_scores, trees
 
 Run = Callable[[], AbstractContextManager[None]]
-
-
-def integers(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    return rng.integers(-1, 2, size=shape)
-
-
-DRAWS: dict[str, Draw] = {
-    "normal": draw_normal,
-    "negative": lambda rng, shape: -rng.exponential(size=shape) - 5,
-    "tied": integers,
-    "all equal": lambda rng, shape: np.zeros(shape),
-    "root preferred": lambda rng, shape: rng.normal(size=shape) + 9 * (np.arange(shape[-1]) == 0),
-    "some forbidden": draw_with_forbidden(0.25),
-    "most forbidden": draw_with_forbidden(0.55, integers),
-}
 VALID_SCORES = np.zeros((2, 3, 3), np.float32)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from depkit.corpus.sentence import Sentence
 from depkit.drawing.report import constituents, dependencies
 from depkit.drawing.report.contents import LIMIT, as_table, describe_page
 from depkit.score.evaluation import Evaluation
@@ -45,6 +46,7 @@ def make_contents(
     *,
     seed: int = DEFAULT_SEED,
     notes: Sequence[str] = (),
+    trees: Sequence[Sequence[Sequence[Sentence]]] = (),
 ) -> dict[str, Any]:
     """Compute everything that a report shows.
 
@@ -55,6 +57,7 @@ def make_contents(
             scores are computed from all sentences.
         seed: The seed of intervals and tests.
         notes: Warnings about the files.
+        trees: For each system the trees of each sentence, if they are to be shown.
 
     Returns:
         The contents, which can be written as JSON: those of `describe_page`; and
@@ -64,6 +67,7 @@ def make_contents(
                 lowest.
             scores, test: The records of `evaluation_records`, and the description of the test.
             curves, tables: For each grouping a table of its bins.
+            alternatives: See `dependencies.pack_alternatives`; [] if there are none.
             sentences: See `pack_sentences`; and further sections, see `make_sections`.
     """
     page = _PAGES[evaluator.items]
@@ -73,6 +77,8 @@ def make_contents(
         contents[section] = _group(evaluator, data, names=names, metrics=page.metrics, seed=seed)
     contents |= page.make_sections(data, seed)
     contents["sentences"] = page.pack_sentences(data, limit)
+    if evaluator.items == "words":
+        contents["alternatives"] = dependencies.pack_alternatives(contents["sentences"], trees)
     return contents
 
 

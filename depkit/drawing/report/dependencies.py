@@ -1,9 +1,11 @@
 """The sections of the report of dependency trees."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from depkit.corpus.sentence import Sentence
 from depkit.drawing.report.contents import Texts, as_table, spread_evenly
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
 from depkit.score.agreement import agreement_rows
@@ -96,6 +98,49 @@ def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
         "tags": tags.used,
         "rows": packed,
     }
+
+
+def pack_alternatives(
+    packed: dict[str, Any], systems: Sequence[Sequence[Sequence[Sentence]]]
+) -> list[dict[str, Any]]:
+    """Return the further trees of the sentences of a page, for systems that have several.
+
+    Args:
+        packed: The result of `pack_sentences`; new relations are added.
+        systems: For each system the trees of each sentence, see `probabilities.group_trees`.
+
+    Returns:
+        For each system, by the number of the sentence, a list for each of its trees from the best
+        one on: its probability, and a list of [word from 0, head, relation] where its arc differs
+        from gold, as in the rows of `pack_sentences`. A sentence with one tree is left out.
+    """
+    codes = {relation: code for code, relation in enumerate(packed["relations"])}
+    result: list[dict[str, Any]] = []
+    for groups in systems:
+        trees: dict[str, Any] = {}
+        for row in packed["rows"]:
+            number, gold = row[0], list(zip(row[5], row[6], strict=True))
+            group = groups[number - 1] if number <= len(groups) else []
+            if len(group) > 1:
+                trees[str(number)] = [
+                    [float(tree.comment("prob")), _different_arcs(tree, gold, codes)]
+                    for tree in group
+                ]
+        result.append(trees)
+    packed["relations"] = list(codes)
+    return result
+
+
+def _different_arcs(
+    tree: Sentence, gold: Sequence[tuple[int, int]], codes: dict[str, int]
+) -> list[list[int]]:
+    """Return [word from 0, head, relation] of the arcs that differ from the gold ones.
+
+    codes: the indices of relations; those of new relations are added.
+    """
+    labels = [codes.setdefault(relation, len(codes)) for relation in tree.deprel]
+    arcs = enumerate(zip(tree.head, labels, strict=True))
+    return [[word, *arc] for word, arc in arcs if arc != gold[word]]
 
 
 def _texts(words: Comparison, file: Words, column: str, selected: np.ndarray) -> list[str]:

@@ -32,7 +32,7 @@ def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
     label_width = max(width - 16 - 3 * len(str(len(drawn.forms))) - widest // 2, 8)
     arcs = [
         [replace(arc, label=clip(arc.label, label_width)) for arc in side]
-        for side in (drawn.arcs(), drawn.wrong_arcs())
+        for side in (drawn.arcs(), drawn.arcs_below())
     ]
     rows = [row for row in (drawn.forms, drawn.tags) if any(row)]
     blocks = list(islice(_make_layout(rows, arcs).make_blocks(width), 2))

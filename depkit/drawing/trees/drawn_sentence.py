@@ -1,9 +1,12 @@
 """The content of a drawing: words, tags, arcs and constituents as safe text, in no style yet."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from depkit.corpus.cleaning import prepare_tree
+from depkit.corpus.probabilities import tree_rank
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees.cells import make_visible
 from depkit.drawing.trees.constituents import Node, make_nodes
@@ -27,7 +30,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class DrawnSentence:
-    """A sentence to draw, with its predicted tree if there is one to compare with.
+    """A sentence to draw, with its predicted tree or other trees if they are to be compared.
 
     All texts are safe to print. Words are referred to by their numbers, from 1.
     """
@@ -35,6 +38,7 @@ class DrawnSentence:
     number: int  # of the sentence in its file, from 1; 0 if it is not from a file
     sentence: Sentence
     predicted: Sentence | None = None
+    others: Sequence[Sentence] = ()  # the trees after the best one, with their ranks
 
     @cached_property
     def forms(self) -> list[str]:
@@ -50,10 +54,19 @@ class DrawnSentence:
 
     @property
     def name(self) -> str:
-        """The heading: sentence 1 (sent_id a-1), as far as the number and the sent_id are known."""
+        """The heading: sentence 1 (sent_id a-1), as far as the number and the sent_id are known.
+
+        If the sentence has several trees, the rank and the probability of this one follow.
+        """
         number = f"sentence {self.number}" if self.number else ""
         sent_id = make_visible(self.sentence.sent_id)
-        return f"{number} (sent_id {sent_id})" if number and sent_id else number or sent_id
+        name = f"{number} (sent_id {sent_id})" if number and sent_id else number or sent_id
+        if not tree_rank(self.sentence):
+            return name
+        rank = f"tree {self.sentence.comment('tree')}"
+        rank = f"best of {1 + len(self.others)} trees" if self.others else rank
+        parts = (name, rank, f"probability {self.sentence.comment('prob')}")
+        return ", ".join(part for part in parts if part)
 
     @property
     def text(self) -> str:
@@ -98,13 +111,42 @@ class DrawnSentence:
         )
 
     def arcs(self) -> list[Arc]:
-        """Return the arcs of the gold tree; a word without a head has none."""
+        """Return the arcs of the gold or best tree; a word without a head has none."""
         rows = enumerate(zip(self.sentence.head, self.sentence.deprel, strict=True), start=1)
         return [
-            Arc(head, word, _make_label(head, word, relation), self.kind(word))
+            Arc(head, word, self._add_probability(head, word, relation), self.kind(word))
             for word, (head, relation) in rows
             if head >= 0
         ]
+
+    def arcs_below(self) -> list[Arc]:
+        """Return the wrong arcs of the predicted tree, or the arcs that only other trees have."""
+        if not self.others:
+            return self.wrong_arcs()
+        best = set(_labelled_arcs(self.sentence))
+        return [
+            Arc(head, word, self._add_probability(head, word, relation), "other")
+            for word, head, relation in sorted(self._arc_probabilities.keys() - best)
+            if head >= 0
+        ]
+
+    @cached_property
+    def _arc_probabilities(self) -> dict[tuple[int, int, str], float]:
+        """The share of each arc in the probability of all trees that are drawn."""
+        trees = [self.sentence, *self.others]
+        probabilities = [float(tree.comment("prob") or 0) for tree in trees]
+        total = sum(probabilities)
+        shares: dict[tuple[int, int, str], float] = defaultdict(float)
+        for tree, probability in zip(trees, probabilities, strict=True):
+            for arc in _labelled_arcs(tree):
+                shares[arc] += probability / total if total else 1 / len(trees)
+        return shares
+
+    def _add_probability(self, head: int, word: int, relation: str) -> str:
+        """Return the label of an arc, with its probability if some of the trees do not have it."""
+        label = _make_label(head, word, relation)
+        probability = self._arc_probabilities[word, head, relation] if self.others else 1.0
+        return label if probability > 1 - 1e-9 else f"{label} {probability:.2f}".strip()
 
     def kind(self, word: int) -> Kind:
         return "missed" if word in self.wrong_words else "plain"
@@ -124,6 +166,12 @@ class DrawnSentence:
                 label = f"{gold_relation}→{make_visible(relation)}"
             arcs.append(Arc(max(head, 0), word, f"{WRONG}{label}", "wrong"))
         return arcs
+
+
+def _labelled_arcs(tree: Sentence) -> list[tuple[int, int, str]]:
+    """Return the word, the head and the relation of each arc."""
+    words = range(1, len(tree) + 1)
+    return list(zip(words, tree.head, tree.deprel, strict=True))
 
 
 def _make_label(head: int, word: int, relation: str) -> str:

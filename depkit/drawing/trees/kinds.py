@@ -1,12 +1,12 @@
-"""What is right and wrong in a drawing that compares two trees, and its colours in a terminal."""
+"""What is right, wrong or another choice in a drawing of several trees; colours in a terminal."""
 
 from typing import Literal
 
 # "missed" is an arc or constituent that only the gold tree has, "wrong" one that only the predicted
-# tree has.
-Kind = Literal["plain", "missed", "wrong"]
+# tree has, and "other" one that only trees after the best one have.
+Kind = Literal["plain", "missed", "wrong", "other"]
 WRONG = "✗"
-_COLOURS: dict[Kind, str] = {"missed": "\x1b[32m", "wrong": "\x1b[31m"}
+_COLOURS: dict[Kind, str] = {"missed": "\x1b[32m", "wrong": "\x1b[31m", "other": "\x1b[36m"}
 _END = "\x1b[0m"
 
 

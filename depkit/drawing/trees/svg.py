@@ -20,18 +20,22 @@ CORNER = 10
 ARROW = 7
 
 # Missed arcs are thick and wrong ones dashed, so that they also differ without colours.
-COLOURS: dict[Kind, str] = {"plain": "#333333", "missed": "#006e2b", "wrong": "#c00000"}
+COLOURS: dict[Kind, str] = {
+    "plain": "#333333", "missed": "#006e2b", "wrong": "#c00000", "other": "#1b3f86",
+}  # fmt: skip
 STROKES: dict[Kind, str] = {
     "plain": 'stroke-width="1.2"',
     "missed": 'stroke-width="2.6"',
     "wrong": 'stroke-width="1.5" stroke-dasharray="5 3"',
+    "other": 'stroke-width="1.2" stroke-dasharray="2 2"',
 }
 
 
 def draw_svg(sentences: Iterable[DrawnSentence]) -> Iterator[str]:
     """Draw sentences as an SVG file, which is as wide as the widest sentence.
 
-    Arcs are above the words, wrong arcs below them. Returns the parts of the file's text.
+    Arcs are above the words, wrong arcs and those of other trees below them. Returns the parts of
+    the file's text.
     """
     drawings: list[str] = []
     width, height = 0, MARGIN
@@ -68,7 +72,7 @@ def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
     measures = Measures(partial(text_width, LABEL), step=6, gap=14, pad=CORNER)
     columns = zip(drawn.forms, drawn.tags, strict=True)
     widths = [max(text_width(FORM, form), text_width(TAG, tag)) for form, tag in columns]
-    arcs = (drawn.arcs(), drawn.wrong_arcs())
+    arcs = (drawn.arcs(), drawn.arcs_below())
     block = next(Layout(widths, arcs, measures).make_blocks(sys.maxsize))
     lines_above, lines_below = block.sides
     top = HEADING + _height(lines_above)

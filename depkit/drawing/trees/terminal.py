@@ -8,6 +8,7 @@ from typing import Literal
 
 from depkit.corpus.io import PathLike
 from depkit.corpus.pairing import make_source, pair_sentences
+from depkit.corpus.probabilities import group_trees
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees import arcs, indented, outline
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
@@ -29,6 +30,7 @@ def show(
     style: Style = "arcs",
     width: int | None = None,
     encoding: str = "utf-8",
+    alternatives: bool = False,
 ) -> None:
     """Print the trees of sentences, as `depkit show` does.
 
@@ -40,15 +42,19 @@ def show(
             always have one line per constituent and word.
         width: The width at which to wrap, by default that of the terminal.
         encoding: The encoding of files.
+        alternatives: Whether the trees of a sentence, as `Parser.parse` yields them with `best`,
+            are drawn together: the best one above the words, the other arcs below.
 
     Raises:
-        ValueError: For an unknown style.
+        ValueError: For an unknown style, or `alternatives` with `diff` or the style tree.
         FormatError: If the sentences do not have the same words, and as raised by `read`.
         OSError: If a file cannot be read.
     """
     if style not in _STYLES:
         raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")
-    drawn_sentences = read_drawn_sentences(sentences, diff, encoding)
+    if alternatives and (diff is not None or style == "tree"):
+        raise ValueError("`alternatives` draws arcs of one file; leave `diff` and `style` out")
+    drawn_sentences = read_drawn_sentences(sentences, diff, encoding, alternatives=alternatives)
     selected = (drawn for drawn in drawn_sentences if diff is None or drawn.has_errors)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for drawing in draw_sentences(
@@ -61,10 +67,18 @@ def read_drawn_sentences(
     sentences: PathLike | Sentence | Iterable[Sentence],
     diff: PathLike | Sentence | Iterable[Sentence] | None = None,
     encoding: str = "utf-8",
+    *,
+    alternatives: bool = False,
 ) -> Iterator[DrawnSentence]:
-    """Read the sentences to draw, with the predicted trees of `diff` if it is given."""
+    """Read the sentences to draw, with the predicted trees of `diff` if it is given.
+
+    alternatives: whether the trees of a sentence are drawn together; see `group_trees`.
+    """
     gold_source = make_source(sentences, encoding)
-    if diff is None:
+    if alternatives:
+        for number, (best, *others) in enumerate(group_trees(gold_source.sentences), start=1):
+            yield DrawnSentence(number, best, others=others)
+    elif diff is None:
         for number, sentence in enumerate(gold_source.sentences, start=1):
             yield DrawnSentence(number, sentence)
     else:

@@ -47,7 +47,9 @@ class Constituency(Family):
             config = replace(config, scorer=replace(config.scorer, split=split))
         return super().resolve_auto(config, train)
 
-    def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
+    def read(
+        self, path: str, encoding: str = "utf-8", *, partial: bool = False
+    ) -> Iterator[Sentence]:
         """Also raise FormatError for a file without bracketed trees."""
         for sentence in super().read(path, encoding):
             if sentence.constituents is None:

@@ -19,6 +19,22 @@ class ArrayScores:
     arc: np.ndarray  # [batch, dependent, head], -inf where no arc is possible
     score_labels: Callable[[np.ndarray], np.ndarray]  # heads -> [batch, length, label]
     columns: ColumnArrays  # the other predicted columns
+    # rows, dependents, heads, [arcs] each -> [arcs, label]
+    score_arcs: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+    def fetch_arcs(self) -> np.ndarray:
+        """Return the scores of all arcs."""
+        return self.arc
+
+    def fetch_labels(
+        self, rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray
+    ) -> np.ndarray:
+        """Score the labels of some arcs."""
+        return self.score_arcs(rows, dependents, heads)
+
+    def fetch_columns(self, unknown: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Find the best values of all columns."""
+        return self.columns.best(unknown)
 
     def best_heads(
         self, num_words: np.ndarray, algorithm: str, single_root: bool
@@ -78,16 +94,19 @@ class BiaffineArrays(ArrayNetwork):
         """Score a batch; labels are scored when heads have been decoded."""
         results = self.run(batch)
 
+        def score_arcs(rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
+            arrays = {
+                "dependents": results["dependents"][rows, dependents],
+                "heads": results["heads"][rows, heads],
+            }
+            return self.graphs.run("labels", arrays)["labels"]
+
         def score_labels(heads: np.ndarray) -> np.ndarray:
-            dependents = results["dependents"][:, 1:]  # without w0
-            row = np.arange(len(heads))[:, None]
-            arrays = {"dependents": dependents, "heads": results["heads"][row, heads[:, 1:]]}
-            size = dependents.shape[-1]
-            labels = self.graphs.run(
-                "labels", {name: x.reshape(-1, size) for name, x in arrays.items()}
-            )["labels"]
+            # without w0
+            rows, dependents = np.nonzero(np.ones_like(heads[:, 1:], dtype=bool))
+            labels = score_arcs(rows, dependents + 1, heads[:, 1:].ravel())
             scores = np.zeros((*heads.shape, labels.shape[-1]), dtype=np.float32)
-            scores[:, 1:] = labels.reshape(*dependents.shape[:2], -1)
+            scores[:, 1:] = labels.reshape(len(heads), -1, labels.shape[-1])
             return scores
 
-        return ArrayScores(results["arc"], score_labels, column_arrays(results))
+        return ArrayScores(results["arc"], score_labels, column_arrays(results), score_arcs)

@@ -8,6 +8,7 @@ from depkit.parsers.columns.config import ColumnConfig, TagScorer
 from depkit.parsers.config import UNTRAINED
 
 Algorithm = Literal["mst", "eisner", "argmax"]
+Partial = Literal["refuse", "ignore", "marginal"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,10 @@ class Scorer(TagScorer):
 
     arc: int = setting(500, minimum=1)  # size of the MLPs under the biaffine arc scorer
     label: int = setting(100, minimum=1)  # size of the MLPs under the biaffine label scorer
+    # how words of train without HEAD are learned from: "refuse" reports them as an error; "ignore"
+    # leaves them out; "marginal" maximises the probability of all trees that agree with the
+    # annotated heads of a sentence, instead of that of each head by itself
+    partial: Partial = "refuse"
     # size of a vector of the predicted tags and FEATS, which these MLPs read in addition to the
     # encoder's output
     tag_vector: int = 0

@@ -10,6 +10,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.family import CombinationError, DependencyFamily
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
 from depkit.parsers.graph.findings import tree_findings
+from depkit.parsers.inputs.vocabulary import build_vocabulary
 from depkit.parsers.settings import from_dict
 
 if TYPE_CHECKING:
@@ -41,6 +42,21 @@ class Biaffine(DependencyFamily):
 
     def set_calibration(self, config: Any, values: Mapping[str, Any]) -> Any:
         return replace(config, calibration=from_dict(Calibration, dict(values), "calibration."))
+
+    def learns_partial_trees(self, config: Any) -> bool:
+        return bool(config.scorer.partial != "refuse")
+
+    def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> "Vocabulary":
+        """Leave out the relation _ of words without a head."""
+
+        def symbols(sentence: Sentence, column: str) -> Iterable[str]:
+            values = self.symbols(sentence, column)
+            if column != "deprel" or -1 not in sentence.head:
+                return values
+            pairs = zip(values, sentence.head, strict=True)
+            return [value for value, head in pairs if head >= 0 or value != "_"]
+
+        return build_vocabulary(sentences, config.inputs, self.columns(config), symbols)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
         """Add the target "head", IGNORED for words without a head."""
@@ -112,5 +128,6 @@ def find_root_label(train: Sequence[Sentence]) -> str:
     elsewhere: set[str] = set()
     for sentence in train:
         for head, deprel in zip(sentence.head, sentence.deprel, strict=True):
-            (elsewhere if head else at_root).add(deprel)
+            if head >= 0:
+                (elsewhere if head else at_root).add(deprel)
     return at_root.pop() if len(at_root) == 1 and not at_root & elsewhere else ""

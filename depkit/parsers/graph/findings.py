@@ -19,7 +19,10 @@ def tree_findings(
     """
     lines = []
     for name, sentences in (("train", train), ("dev", dev)):
-        heads = [np.array(sentence.head, dtype=np.int32) for sentence in sentences]
+        complete = [sentence for sentence in sentences if -1 not in sentence.head]
+        heads = [np.array(sentence.head, dtype=np.int32) for sentence in complete]
+        if partial := len(sentences) - len(complete):
+            lines.append(f"{name}: {partial} of {len(sentences)} trees are partial")
         num_cyclic = sum(map(has_cycle, heads))
         num_multiple_roots = sum(count_roots(head) > 1 for head in heads)
         if num_cyclic:

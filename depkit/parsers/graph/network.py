@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from depkit.nn.biaffine import MLP, ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
 from depkit.nn.means import log_mean
+from depkit.nn.tree_likelihood import partial_tree_loss
 from depkit.nn.trees import best_heads, mask_root_label
 from depkit.parsers.columns.network import (
     ColumnScores,
@@ -21,7 +22,7 @@ from depkit.parsers.columns.network import (
     tag_losses,
 )
 from depkit.parsers.columns.soft_targets import LABEL_HEAD
-from depkit.parsers.engine.device import best_indices, fetch, send
+from depkit.parsers.engine.device import best_indices, fetch, fetch_array, send
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import IGNORED
@@ -37,6 +38,26 @@ class Scores:
     arc: Tensor  # [batch, dependent, head], -inf where no arc is possible
     score_labels: Callable[[Tensor], Tensor]  # heads, [batch, length] -> [batch, length, label]
     columns: ColumnScores  # the other predicted columns
+    # rows, dependents, heads, [arcs] each -> [arcs, label]
+    score_arcs: Callable[[Tensor, Tensor, Tensor], Tensor]
+
+    def fetch_arcs(self) -> np.ndarray:
+        """Copy the scores of all arcs to the host, [batch, dependent, head]."""
+        return fetch_array(self.arc)
+
+    def fetch_labels(
+        self, rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray
+    ) -> np.ndarray:
+        """Score the labels of some arcs, and copy the scores to the host, [arcs, label].
+
+        rows: the indices of the arcs' sentences in the batch. All arguments are [arcs].
+        """
+        arrays = torch.from_numpy(np.stack((rows, dependents, heads)))
+        return fetch_array(self.score_arcs(*send(arrays, self.arc.device)))
+
+    def fetch_columns(self, unknown: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Find the best values of all columns, see `ColumnScores.best`."""
+        return self.columns.fetch_best(unknown).wait()
 
     def best_heads(
         self, num_words: np.ndarray, algorithm: str, single_root: bool
@@ -188,6 +209,8 @@ class BiaffineNetwork(ParserNetwork):
         if reads_tags:
             self.tag_vectors = TagVectors(scorer.tag_vector, scorer.predict, vocabulary)
         self.tag_dropout = SharedDropout(scorer.dropout)
+        self.learns_trees = scorer.partial == "marginal"
+        self.single_root = config.decoder.root == "single"
 
     def word_vectors(self, encoded: Tensor, logits: dict[str, Tensor]) -> Tensor:
         """Append the vectors of predicted tags, if there are any, to the encoder's vectors."""
@@ -208,8 +231,9 @@ class BiaffineNetwork(ParserNetwork):
         """Compute the loss of a batch.
 
         It is the sum of the mean cross-entropies of gold heads (Li et al. 2019, Eq. 5), of
-        labels at gold heads, and of tags. If the batch has soft targets, the distributions of a
-        teacher are mixed in.
+        labels at gold heads, and of tags. With scorer.partial=marginal, the first is instead the
+        negative log-likelihood of the trees that have the gold heads. If the batch has soft
+        targets, the distributions of a teacher are mixed in.
         """
         encoded = self.encode(batch)
         logits = self.columns.scores(encoded)
@@ -223,7 +247,11 @@ class BiaffineNetwork(ParserNetwork):
         head = gold.masked_fill(gold == position, IGNORED)
         soft = soft_column(batch, "deprel")
         arc = self.arc_scores(words, batch["lengths"])
-        loss = cross_entropy(arc, head, soft_column(batch, "head"))
+        soft_head = soft_column(batch, "head")
+        if self.learns_trees and soft_head is None:
+            loss = partial_tree_loss(arc, head, batch["lengths"], self.single_root)
+        else:
+            loss = cross_entropy(arc, head, soft_head)
         dependent_vectors, head_vectors = self.label_dependent(words), self.label_head(words)
         label_head = head.clamp(min=0)
         ignored = head == IGNORED
@@ -250,7 +278,12 @@ class BiaffineNetwork(ParserNetwork):
         def score_labels(heads: Tensor) -> Tensor:
             return self.label(dependent_vectors, _gather_vectors(head_vectors, heads)).float()
 
-        return Scores(self.arc_scores(words, batch["lengths"]), score_labels, logits)
+        def score_arcs(rows: Tensor, dependents: Tensor, heads: Tensor) -> Tensor:
+            pairs = dependent_vectors[rows, dependents], head_vectors[rows, heads]
+            return self.label(*(vectors[None] for vectors in pairs))[0].float()
+
+        arc = self.arc_scores(words, batch["lengths"])
+        return Scores(arc, score_labels, logits, score_arcs)
 
     def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Compute arc scores, what label scores are computed from, and logits of columns."""
@@ -282,15 +315,21 @@ class BiaffineMean(MeanNetwork):
         pairs = zip(self.engines, batch, strict=True)
         scores = [engine.score(part) for engine, part in pairs]
 
-        def score_mean_labels(heads: Tensor) -> Tensor:
+        def average(score: Callable[[Scores], Tensor]) -> Tensor:
             labels = []
             for engine, part in zip(self.engines, scores, strict=True):
                 with engine.context():
-                    labels.append(part.score_labels(heads))
+                    labels.append(score(part))
             return self.mean_column("deprel", labels)
 
+        def score_arcs(rows: Tensor, dependents: Tensor, heads: Tensor) -> Tensor:
+            return average(lambda part: part.score_arcs(rows, dependents, heads))
+
         arc = log_mean((part.arc for part in scores), self.mean)
-        return Scores(arc, score_mean_labels, self.mean_columns([part.columns for part in scores]))
+        columns = self.mean_columns([part.columns for part in scores])
+        return Scores(
+            arc, lambda heads: average(lambda part: part.score_labels(heads)), columns, score_arcs
+        )
 
 
 def _gather_vectors(x: Tensor, positions: Tensor) -> Tensor:

@@ -1,17 +1,23 @@
 """Graph-based dependency parsers: from scores to trees, labels, tags and probabilities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from depkit.corpus.probabilities import add_probabilities
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.base import MAX_CUBIC_WORDS, Parser, check_lengths
+from depkit.corpus.universal import is_universal
+from depkit.files.errors import FormatError
+from depkit.parsers.base import MAX_CUBIC_WORDS, MAX_MARGINAL_WORDS, Parser, check_lengths
+from depkit.parsers.graph.candidates import MBR, Request, parse_candidates
 from depkit.parsers.graph.config import Algorithm, Calibration
+from depkit.parsers.graph.constraints import DEPRELS, check_constraints, read_constraints
 from depkit.parsers.graph.decoding import Decoding, decode_heads
 from depkit.parsers.graph.probabilities import head_marginals
+from depkit.treebank.valid_labels import ValidLabels
 from depkit.trees.decode import decode
 
 
@@ -20,8 +26,9 @@ class GraphParser(Parser):
     """A dependency parser that scores arcs and labels, and decodes the best tree."""
 
     options: ClassVar[Mapping[str, Sequence[str]]] = {
-        "algorithm": get_args(Algorithm), "root": ("single", "multi"),
-        "probabilities": ("local", "marginal"), "passes": (),
+        "algorithm": (*get_args(Algorithm), MBR), "root": ("single", "multi"),
+        "probabilities": ("local", "marginal"), "passes": (), "heads": ("keep",), "best": (),
+        "valid": ("ud",),
     }  # fmt: skip
 
     @property
@@ -43,6 +50,11 @@ class GraphParser(Parser):
         decoder = self.config.decoder
         return Decoding(algorithm or decoder.algorithm, (root or decoder.root) == "single")
 
+    @cached_property
+    def valid_labels(self) -> ValidLabels:
+        """The rules of UD for the relations that the parser predicts."""
+        return ValidLabels(self.vocabulary.columns["deprel"].symbols)
+
     @property
     def root_label(self) -> int | None:
         """The index of the label that only children of the root have, None if there is none."""
@@ -51,16 +63,75 @@ class GraphParser(Parser):
             return None
         return table.indices.get(self.config.decoder.root_label)
 
+    def check_request(
+        self, sentences: Iterable[Sentence], *, heads: str = "", best: int = 1, **options: str
+    ) -> Iterator[Sentence]:
+        decoding = self._choose_decoding(options.get("algorithm", ""), options.get("root", ""))
+        if best > 1 and decoding.algorithm == "argmax":
+            raise ValueError("`best` needs a decoder of trees; argmax finds one head of each word")
+        if options.get("valid"):
+            if heads or best > 1 or decoding.algorithm == "argmax":
+                raise ValueError("`valid` excludes `heads` keep, `best`, and the decoder argmax")
+            labels = self.vocabulary.columns["deprel"].symbols
+            if strange := next((label for label in labels if not is_universal(label)), ""):
+                raise ValueError(
+                    f"`valid` ud needs a model with the relations of UD; {strange!r} is none"
+                )
+        known = self.vocabulary.columns["deprel"].indices
+        for sentence in sentences:
+            if (best > 1 or decoding.algorithm == MBR) and len(sentence) > MAX_MARGINAL_WORDS:
+                check_lengths([sentence], MAX_MARGINAL_WORDS)
+            if best > 1 and "misc" not in sentence.format.columns:
+                raise FormatError(
+                    *sentence.location(),
+                    f"several trees of a sentence need CoNLL-U or JSON as the output `format`, not"
+                    f" {sentence.format.name}",
+                )
+            if heads == "keep":
+                constraints = read_constraints(sentence)
+                check_constraints(
+                    sentence, constraints, single_root=decoding.single_root,
+                    projective=decoding.algorithm == "eisner",
+                )  # fmt: skip
+                for word, names in constraints.possible_labels.items():
+                    if not known.keys() & set(names):
+                        raise FormatError(
+                            *sentence.location(word - 1),
+                            f"the model has none of the labels in {DEPRELS}={'|'.join(names)}",
+                        )
+            yield sentence
+
     def parse_batch(
         self,
         batch: Any,
         sentences: Sequence[Sentence],
         tags: str,
+        *,
         probabilities: str = "",
+        heads: str = "",
+        best: int = 1,
+        valid: str = "",
+        **options: str,
+    ) -> list[Any]:
+        decoding = self._choose_decoding(**options)
+        if decoding.algorithm == "eisner":
+            check_lengths(sentences, MAX_CUBIC_WORDS)
+        if heads or valid or best > 1 or decoding.algorithm == MBR:
+            request = Request(*decoding, best, heads == "keep", valid == "ud", probabilities)
+            results = parse_candidates(self, batch, sentences, tags, request=request)
+            return results if best > 1 else [trees[0] for trees in results]
+        return self._parse_one_tree(batch, sentences, tags, probabilities=probabilities, **options)
+
+    def _parse_one_tree(
+        self,
+        batch: Any,
+        sentences: Sequence[Sentence],
+        tags: str,
+        *,
+        probabilities: str,
         **options: str,
     ) -> list[Sentence]:
-        if self._choose_decoding(**options).algorithm == "eisner":
-            check_lengths(sentences, MAX_CUBIC_WORDS)
+        """Parse a batch with scores and labels that stay on the device."""
         scores = self.network.score(batch)
         num_words = np.array([len(sentence) for sentence in sentences])
         heads = self.decode(scores, num_words, **options)

@@ -24,7 +24,9 @@ class Transition(DependencyFamily):
     name = "transition"
     config = TransitionConfig
 
-    def read(self, path: str, encoding: str = "utf-8") -> Iterator[Sentence]:
+    def read(
+        self, path: str, encoding: str = "utf-8", *, partial: bool = False
+    ) -> Iterator[Sentence]:
         """Also raise FormatError if the heads of a sentence form no tree."""
         for sentence in super().read(path, encoding):
             if not is_tree(np.array(sentence.head, dtype=np.int32)):

@@ -115,6 +115,28 @@ def bundled():
     return load("en-ewt", engine="onnx", threads=1)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"best": 4}, {"algorithm": "mbr"}, {"heads": "keep", "probabilities": "marginal"}],
+    ids=str,
+)
+def test_decoding_on_the_host_gives_the_results_of_torch(options, tiny, tmp_path):
+    parser = make_random_parser(tiny, 1, inputs=Inputs(word=6, char=4))
+    partial = [
+        sentence.with_tree([*sentence.head[:2], *[-1] * (len(sentence) - 2)], sentence.deprel)
+        for sentence in tiny
+        if len(sentence) > 2
+    ]
+    results = [
+        list(engine.parse(partial, **options)) for engine in (parser, on_graphs(parser, tmp_path))
+    ]
+    for expected, result in zip(*results, strict=True):
+        assert (result.head, result.deprel) == (expected.head, expected.deprel)
+        if "best" in options:
+            probabilities = [float(tree.comment("prob")) for tree in (expected, result)]
+            assert probabilities[0] == pytest.approx(probabilities[1], rel=2e-3)
+
+
 def test_results_do_not_depend_on_the_batch(bundled, tiny):
     sentences = [*tiny, *(new_sentence(s.form[:n]) for n in (1, 3, 5) for s in tiny)]
     expected = texts(bundled.parse(sentences, "predict", probabilities="local"))

@@ -25,7 +25,7 @@ INF = float("inf")
 
 def decode_arcs(arc, words, decoding):
     """Return the heads that `decode_heads` finds for arc scores alone."""
-    return decode_heads(Scores(arc, None, ColumnScores()), words, decoding)
+    return decode_heads(Scores(arc, None, ColumnScores(), None), words, decoding)
 
 
 def draw_scores(kind, seed, words, length):

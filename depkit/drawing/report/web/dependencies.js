@@ -176,7 +176,7 @@ function article(sentence, matched, filter) {
   const figures = shownSystems(filter).map((i) => {
     const errors = scoredErrors(sentence, i).length;
     const caption = `${shorten(names[i])}: ${errors ? count(errors, "error") : "no errors"}`;
-    return make("figure", {}, make("figcaption", {}, caption), drawTree(sentence, i, matched), explain(sentence, i));
+    return make("figure", {}, make("figcaption", {}, caption), drawTree(sentence, i, matched), explain(sentence, i), showAlternatives(sentence, i));
   });
   const title = `Sentence ${sentence.number}${sentence.id ? ` (${shorten(sentence.id)})` : ""}`;
   return makeArticle(sentence.number, title, sentence.place,
@@ -185,7 +185,11 @@ function article(sentence, matched, filter) {
 
 /** Draw the gold tree above the words and the tree of a system below them. */
 function drawTree(sentence, system, matched) {
-  const wrong = sentence.wrong[system];
+  return drawArcs(`Tree of sentence ${sentence.number}, ${shorten(names[system])}`, sentence, sentence.wrong[system], matched);
+}
+
+/** wrong: for each word whose arc differs from gold, its head and relation. */
+function drawArcs(title, sentence, wrong, matched) {
   const [gold, own] = [[], []];
   sentence.forms.forEach((_, word) => {
     const isError = wrong.has(word) && !sentence.leftOut.has(word);
@@ -196,7 +200,23 @@ function drawTree(sentence, system, matched) {
   });
   const columns = sentence.forms.map((form, word) =>
     column(packed.forms[form], shorten(packed.tags[sentence.tags[word]], 16), [gold[word], own[word]], { isMatched: matched.has(word) }));
-  return drawSentence(`Tree of sentence ${sentence.number}, ${shorten(names[system])}`, columns, gold, own, ARCS);
+  return drawSentence(title, columns, gold, own, ARCS);
+}
+
+/** The trees of a system after the best one: gold arcs above the words, those of the tree below. */
+function showAlternatives(sentence, system) {
+  const trees = (data.alternatives[system] || {})[sentence.number];
+  if (!trees) return "";
+  const figures = trees.slice(1).map(([probability, arcs], index) => {
+    const wrong = new Map(arcs.map(([word, head, relation]) => [word, { head, relation }]));
+    const errors = [...wrong.keys()].filter((word) => !sentence.leftOut.has(word)).length;
+    const title = `Tree ${index + 2} of ${trees.length}, probability ${probability}`;
+    return make("figure", {},
+      make("figcaption", {}, `${title}: ${errors ? count(errors, "error") : "no errors"}`),
+      drawArcs(`${title}, sentence ${sentence.number}, ${shorten(names[system])}`, sentence, wrong, new Set()));
+  });
+  const summary = `${count(figures.length, "other tree")}; this one has the probability ${trees[0][0]}`;
+  return make("details", { class: "alternatives" }, make("summary", {}, summary), make("div", {}, ...figures));
 }
 
 /** The errors of a system in words, for readers who do not see the drawing. */
