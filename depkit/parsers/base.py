@@ -7,7 +7,7 @@ function that `Parser.make_preparer` returns, and calls `parse_batch` for each b
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import tee
@@ -73,6 +73,9 @@ class Parser(ABC):
         default=None, kw_only=True
     )
 
+    # Called when the next sentence of a stream has not arrived, so that `parse` is about to wait
+    on_wait: Callable[[], object] = field(default=lambda: None, kw_only=True)
+
     # What `parse` predicts: "dependencies", "constituents", or "" if there is only `tag`
     trees: ClassVar[str] = "dependencies"
     # The arguments of `parse` that not all families have, and their values
@@ -80,7 +83,7 @@ class Parser(ABC):
 
     def __call__(self, sentences: Parsable, **options: Any) -> list[Sentence]:
         """Parse a text or sentences; `parse` describes the arguments."""
-        return list(self.parse(sentences, **options))
+        return list(self.parse(sentences, **{"stream": False, **options}))
 
     def __repr__(self) -> str:
         names = self.vocabulary.columns
@@ -123,10 +126,11 @@ class Parser(ABC):
         passes: int = 1,
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
+        stream: bool | None = None,
     ) -> Iterator[Sentence]:
         """Yield the sentences with predicted trees, in input order and with bounded memory.
 
-        Up to two chunks of about 40,000 words are read ahead of the sentences that are yielded.
+        Up to three parts of about 40,000 words are read ahead of the sentences that are yielded.
 
         Args:
             sentences: Running text, which the tokenizer splits into sentences; or one `Sentence`;
@@ -145,6 +149,11 @@ class Parser(ABC):
                 fit in memory is split.
             context: The contextual vectors of each sentence, [1 + words, layers, width], those of
                 w0 first. A parser that reads ELMo vectors needs them; see `attach_features`.
+            stream: Whether a tree is yielded as soon as it is computed, even if the next sentence
+                is late. A thread of its own then iterates over the sentences. By default, this is
+                so for generators and other iterables without a length. If False, and if there is
+                `context`, they are read on the calling thread, about 1,000 words before the first
+                tree.
 
         Raises:
             ValueError: An argument is invalid, or the parser does not predict what is asked.
@@ -160,6 +169,7 @@ class Parser(ABC):
         options: dict[str, Any] = {
             name: value for name, value in given.items() if value and value != "auto"
         }
+        stream = is_stream(sentences, stream, context)
         if passes < 1:
             raise ValueError(f"`passes` is {passes}; it must be 1 or more")
         self.check_options([*options, *["passes"] * (passes > 1)])
@@ -173,13 +183,13 @@ class Parser(ABC):
             sentences = check_probabilities(self.to_sentences(sentences), probabilities)
         contexts = [None] * passes if context is None else tee(context, passes)
         # Only the last pass reports progress, and computes probabilities.
-        silent = replace(self, on_batch_computed=None)
+        silent = replace(self, on_batch_computed=None, on_wait=lambda: None)
         decoding = {name: value for name, value in options.items() if name != "probabilities"}
         compute: Any = partial(silent.parse_batch, tags=tags, **decoding)
         for vectors in contexts[:-1]:
-            sentences = silent.map_batches(sentences, compute, batch_tokens, vectors)
+            sentences = silent.map_batches(sentences, compute, batch_tokens, vectors, stream=stream)
         compute = partial(self.parse_batch, tags=tags, **options)
-        yield from self.map_batches(sentences, compute, batch_tokens, contexts[-1])
+        yield from self.map_batches(sentences, compute, batch_tokens, contexts[-1], stream=stream)
 
     def check_options(self, names: Iterable[str]) -> None:
         """Raise ConfigError at the name of an argument of `parse` that the family does not have."""
@@ -204,9 +214,9 @@ class Parser(ABC):
     ) -> Iterator[Sentence]:
         """Yield the sentences with predictions in all columns that the parser predicts."""
         if not self.trees:
-            return self.tag(sentences, context=context)
+            return self.tag(sentences, context=context, stream=False)
         tags = "predict" if self.config.predicted_tags else "keep"
-        return self.parse(sentences, tags, context=context)
+        return self.parse(sentences, tags, context=context, stream=False)
 
     def tag(
         self,
@@ -215,6 +225,7 @@ class Parser(ABC):
         *,
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
+        stream: bool | None = None,
     ) -> Iterator[Sentence]:
         """Yield the sentences with predicted tags, FEATS and lemmas; their trees do not change.
 
@@ -223,8 +234,9 @@ class Parser(ABC):
         self._check_tags(tags, ("missing", "predict"))
         if not self.config.predicted_tags:
             raise ValueError("this model predicts no tags")
+        stream = is_stream(sentences, stream, context)
         compute = partial(self.tag_batch, tags=tags)
-        yield from self.map_batches(sentences, compute, batch_tokens, context)
+        yield from self.map_batches(sentences, compute, batch_tokens, context, stream=stream)
 
     def _check_tags(self, tags: str, choices: Sequence[str]) -> None:
         _check_choice("tags", tags, choices)
@@ -264,6 +276,8 @@ class Parser(ABC):
         compute: Compute[T],
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
+        *,
+        stream: bool = False,
     ) -> Iterator[T]:
         """Apply a function to batches of sentences, and yield its results in input order.
 
@@ -285,6 +299,7 @@ class Parser(ABC):
         yield from map_batches(
             self._check_sentences(sentences), self.make_preparer(), compute_and_report, self.engine,
             batch_tokens=batch_tokens, workers=self.workers, context=context,
+            on_wait=(lambda: self.on_wait()) if stream else None,  # it may be set while parsing
         )  # fmt: skip
 
     def to_sentences(self, sentences: Parsable) -> Iterable[Sentence]:
@@ -399,6 +414,13 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         *others, last = choices
         raise ValueError(f"{name} can be {', '.join(others)} or {last}, not {value!r}")
+
+
+def is_stream(sentences: Parsable, stream: bool | None, context: object) -> bool:
+    """Return whether a thread of its own reads the sentences; see the arguments of `parse`."""
+    if context is not None:  # The vectors may be read from a file together with the sentences.
+        return False
+    return not isinstance(sentences, Sized) if stream is None else stream
 
 
 @dataclass(frozen=True)
