@@ -1,4 +1,4 @@
-"""Whether the next bytes of a pipe or a terminal have arrived, so that input that waits is noticed."""
+"""Whether the next bytes of a pipe or a terminal have arrived."""
 
 import os
 import select
