@@ -45,7 +45,13 @@ def read(
     encoding: str = "utf-8",
     strict: bool = True,
 ) -> Iterator[Sentence]:
-    """Read the sentences of a file or of an iterable of lines, one by one.
+    r"""Read the sentences of a file or of an iterable of lines, one by one.
+
+    >>> import depkit
+    >>> lines = ["# sent_id = a\n", "1\tStop\t_\tVERB\t_\t_\t0\troot\t_\t_\n"]
+    >>> for sentence in depkit.read(lines):
+    ...     print(sentence.sent_id, sentence.form, sentence.head)
+    a ('Stop',) (0,)
 
     Args:
         source: A path (`-` is stdin; .gz and .xz are unpacked), or lines with their line ends.
@@ -265,6 +271,13 @@ def write(
     parquet: bool = False,
 ) -> int:
     """Write a sentence or several sentences to a file or a text stream.
+
+    >>> import sys, depkit
+    >>> sentence = depkit.Sentence.from_words(["Stop"], head=[0], deprel=["root"])
+    >>> depkit.write(sentence, "stop.conllu")
+    1
+    >>> [sentence.deprel for sentence in depkit.read("stop.conllu")]
+    [('root',)]
 
     A file appears under its name only when it is complete. A missing blank line after a sentence is
     added; a byte order mark is written only before the first sentence. A path that ends in .parquet

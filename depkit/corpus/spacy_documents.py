@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
     from spacy.vocab import Vocab
 
-_FEATS = re.compile(r"[^=|]+=[^=|]+(\|[^=|]+=[^=|]+)*")
+FEATS = re.compile(r"[^=|]+=[^=|]+(\|[^=|]+=[^=|]+)*")
 
 
 def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Iterator[Doc]":
     """Convert sentences to spaCy `Doc`s with their trees, tags, FEATS and lemmas.
+
+    >>> import depkit, spacy  # doctest: +SKIP
+    >>> docs = depkit.to_spacy(depkit.read("a.conllu"), spacy.blank("en").vocab)  # doctest: +SKIP
+
+    To parse within a pipeline, use `nlp.add_pipe("depkit")`, see `parsers.spacy_pipe`.
 
     A new Doc begins at each comment `# newdoc` or `# newpar`, which a parser writes at the
     beginning of each paragraph of running text. Sentences without such comments make one Doc.
@@ -82,7 +87,7 @@ def _make_document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") 
         spaces=spaces,
         tags=column("xpos"),
         pos=[tag if tag in UPOS else "" for tag in column("upos")],
-        morphs=[feats if _FEATS.fullmatch(feats) else "" for feats in column("feats")],
+        morphs=[feats if FEATS.fullmatch(feats) else "" for feats in column("feats")],
         lemmas=column("lemma"),
         **tree,
     )

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import tee
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast
 
 import numpy as np
 
 from depkit.corpus.blocks import Part
 from depkit.corpus.io import PathLike
+from depkit.corpus.notebook import Sentences
 from depkit.corpus.sentence import Sentence, as_iterable, check_surrogates, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.corpus.tree import with_tags
@@ -30,6 +31,16 @@ from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.parts import check_inputs, describe_inputs
 from depkit.parsers.inputs.penn_escapes import PennEscapes
 from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.parse_options import (
+    OTHER_NAMES,
+    Decode,
+    ParseOptions,
+    Prob,
+    Root,
+    Tags,
+    choose_decoder,
+    choose_probabilities,
+)
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import read_input
 from depkit.parsers.text.tokenizer import Tokenizer
@@ -81,9 +92,12 @@ class Parser(ABC):
     # The arguments of `parse` that not all families have, and their values
     options: ClassVar[Mapping[str, Sequence[str]]] = {}
 
-    def __call__(self, sentences: Parsable, **options: Any) -> list[Sentence]:
-        """Parse a text or sentences; `parse` describes the arguments."""
-        return list(self.parse(sentences, **{"stream": False, **options}))
+    def __call__(
+        self, sentences: Parsable, tags: Tags = "missing", **options: Unpack[ParseOptions]
+    ) -> Sentences:
+        """Parse a text or sentences, and return a list; `parse` describes the arguments."""
+        options.setdefault("stream", False)
+        return Sentences(self.parse(sentences, tags, **options))
 
     def __repr__(self) -> str:
         names = self.vocabulary.columns
@@ -118,17 +132,25 @@ class Parser(ABC):
     def parse(
         self,
         sentences: Parsable,
-        tags: str = "missing",
+        tags: Tags = "missing",
         *,
-        algorithm: str | None = None,
-        root: str | None = None,
-        probabilities: str = "",
+        decode: Decode | None = None,
+        root: Root | None = None,
+        prob: Prob = False,
         passes: int = 1,
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
         stream: bool | None = None,
+        algorithm: str | None = None,
+        probabilities: str = "",
     ) -> Iterator[Sentence]:
         """Yield the sentences with predicted trees, in input order and with bounded memory.
+
+        >>> import depkit
+        >>> parser = depkit.load()
+        >>> for sentence in parser.parse([["Birds", "sing"]], prob=True):
+        ...     print(sentence[0].head, "ArcProb" in sentence[0].misc)
+        sing True
 
         Up to three parts of about 40,000 words are read ahead of the sentences that are yielded.
 
@@ -138,10 +160,10 @@ class Parser(ABC):
             tags: "predict" overwrites tags. "missing" fills in columns that are all `_`, but FEATS
                 and LEMMA, which can be empty on purpose, only if UPOS and XPOS are also all `_`.
                 "keep" does not change tags.
-            algorithm: The decoder, "mst", "eisner" or "argmax"; by default, that of the model.
+            decode: The decoder, "mst", "eisner" or "argmax"; by default, that of the model.
             root: "single" or "multi"; by default, or if it is "auto", that of the model.
-            probabilities: "local" writes the probabilities of the head and of the label of each
-                word into MISC. They are calibrated if the model is. "marginal" writes the marginal
+            prob: True or "local" writes the probabilities of the head and of the label of each word
+                into MISC. They are calibrated if the model is. "marginal" writes the marginal
                 probability of the head over all trees, which takes cubic time.
             passes: For a parser that corrects parses, how often the trees are corrected.
             batch_tokens: The maximum number of positions in a batch, padding included; by default,
@@ -154,6 +176,8 @@ class Parser(ABC):
                 so for generators and other iterables without a length. If False, and if there is
                 `context`, they are read on the calling thread, about 1,000 words before the first
                 tree.
+            algorithm: The former name of `decode`.
+            probabilities: The former name of `prob`.
 
         Raises:
             ValueError: An argument is invalid, or the parser does not predict what is asked.
@@ -165,6 +189,8 @@ class Parser(ABC):
         if not self.trees:
             raise ValueError("this model is a tagger, which predicts no trees; use depkit tag")
         self._check_tags(tags, ("missing", "keep", "predict"))
+        algorithm = choose_decoder(decode, algorithm)
+        probabilities = choose_probabilities(prob, probabilities)
         given = {"algorithm": algorithm, "root": root, "probabilities": probabilities}
         options: dict[str, Any] = {
             name: value for name, value in given.items() if value and value != "auto"
@@ -193,7 +219,9 @@ class Parser(ABC):
 
     def check_options(self, names: Iterable[str]) -> None:
         """Raise ConfigError at the name of an argument of `parse` that the family does not have."""
+        shown = {other: name for name, other in OTHER_NAMES.items()}
         for name in sorted(set(names) - self.options.keys()):
+            name = shown.get(name, name)
             raise ConfigError(f"models of the family {self.config.family} do not support `{name}`")
 
     @abstractmethod
@@ -215,13 +243,13 @@ class Parser(ABC):
         """Yield the sentences with predictions in all columns that the parser predicts."""
         if not self.trees:
             return self.tag(sentences, context=context, stream=False)
-        tags = "predict" if self.config.predicted_tags else "keep"
+        tags: Tags = "predict" if self.config.predicted_tags else "keep"
         return self.parse(sentences, tags, context=context, stream=False)
 
     def tag(
         self,
         sentences: Parsable,
-        tags: str = "predict",
+        tags: Literal["missing", "predict"] = "predict",
         *,
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
@@ -412,6 +440,7 @@ class Parser(ABC):
 
 def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
+        name = {other: name for name, other in OTHER_NAMES.items()}.get(name, name)
         *others, last = choices
         raise ValueError(f"{name} can be {', '.join(others)} or {last}, not {value!r}")
 

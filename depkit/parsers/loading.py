@@ -41,6 +41,11 @@ def load(
 ) -> Parser:
     """Load a parser from a model directory, or a bundled model by name.
 
+    >>> import depkit
+    >>> parser = depkit.load("en-ewt", threads=1)
+    >>> [(word.form, word.deprel) for word in parser("Birds sing.")[0]]
+    [('Birds', 'nsubj'), ('sing', 'root'), ('.', 'punct')]
+
     Args:
         model: The path of the directory, or the name of a bundled model.
         device: "cpu", "cuda", "cuda:1", "mps" and so on, or "auto", see `device.find_device`.
