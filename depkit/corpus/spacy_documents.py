@@ -41,7 +41,7 @@ def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Itera
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] != "spacy":
             raise
-        message = "to_spacy needs spaCy: pip install 'depkit[spacy]'"
+        message = "to_spacy needs spaCy: pip install 'depkit-parser[spacy]'"
         raise ModuleNotFoundError(message, name="spacy") from None
     return (
         _make_document(Doc, paragraph, vocab)

@@ -128,7 +128,7 @@ def import_matplotlib() -> Any:
         with hide_local_files():
             import matplotlib
     except ModuleNotFoundError:
-        message = "drawing needs matplotlib: pip install 'depkit[plot]'"
+        message = "drawing needs matplotlib: pip install 'depkit-parser[plot]'"
         raise ArgumentError("plot", message) from None
     return matplotlib
 
