@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence, as_iterable
 from depkit.corpus.surface import surface_tokens
@@ -69,7 +69,7 @@ def _make_document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") 
 
     starts = list(accumulate(map(len, sentences), initial=0))
     spaces = [space for sentence in sentences for space in _spaces_after(sentence)][:-1] + [False]
-    tree: dict[str, list] = {"sent_starts": [False] * starts[-1]}
+    tree: Any = {"sent_starts": [False] * starts[-1]}
     for start in starts[:-1]:
         tree["sent_starts"][start] = True
     if all(min(sentence.head) >= 0 for sentence in sentences):
