@@ -196,7 +196,7 @@ _depkit_value() {
             case $2 in
                 --style) echo "words arcs tree" ;;
                 --sentence | --where | --width | --encoding) echo "free" ;;
-                --diff | --svg | 0) echo "file" ;;
+                --diff | --svg | --tikz | -o | --output | 0) echo "file" ;;
                 --color) echo "words auto always never" ;;
             esac
             ;;
@@ -238,7 +238,7 @@ _depkit_options() {
         "select") echo "--where --without --unique --min-words --max-words --sample --split --by --stratify --shuffle --seed --output --output-dir --from --encoding --quiet --verbose --help --debug" ;;
         "edit") echo "--dry-run --changes --output --from --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
-        "show") echo "--style --sentence --where --width --diff --all --alternatives --color --svg --encoding --quiet --verbose --help --debug" ;;
+        "show") echo "--style --sentence --where --width --diff --all --alternatives --color --svg --tikz --output --encoding --quiet --verbose --help --debug" ;;
         "report") echo "--output --limit-sentences --where --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--recipes --models --json --quiet --verbose --help --debug" ;;
     esac

@@ -4,24 +4,88 @@ import doctest
 import json
 import subprocess
 import sys
+from inspect import isfunction, signature
 from xml.etree import ElementTree
 
 import pytest
 
 import depkit
 import depkit.corpus.sentence
+from depkit.convert.treebank import convert
+from depkit.parsers.parse_options import ParseOptions
 from depkit.score.conll18 import evaluate_aligned
 from tests.cli.commands import Command
 from tests.conftest import TINY, TREES
 from tests.parsers.small_parsers import make_parser
 
+FUNCTIONS = [
+    name for name in depkit.__all__ if name == "convert" or isfunction(getattr(depkit, name))
+]
+EXAMPLES = {name: getattr(depkit, name) for name in [*FUNCTIONS, "Sentence", "Word"]}
+EXAMPLES |= {"convert": convert, "Parser.parse": depkit.Parser.parse}
+
 
 def test_the_examples_in_the_docstring_are_correct(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, attempted = doctest.testmod(depkit)
-    assert attempted > 15 and not failed
+    assert attempted >= 5 and not failed
     failed, attempted = doctest.testmod(depkit.corpus.sentence)
     assert attempted and not failed
+    assert len(depkit.__doc__.splitlines()) <= 40
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_public_function_has_a_correct_example(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    finder = doctest.DocTestFinder(recurse=False)
+    (test,) = finder.find(EXAMPLES[name], name, globs={})
+    assert test.examples
+    output = []
+    assert not doctest.DocTestRunner().run(test, out=output.append).failed, "".join(output)
+
+
+MISSPELT = """
+import depkit
+parser = depkit.load()
+parser.parse("a", prob="local", decode="eisner", tags="keep")
+parser("a", prob=True)
+parser.parse("a", probabilites="local")
+parser("a", probabilites="local")
+parser.parse("a", decode="eisnr")
+parser("a", "prdict")
+depkit.convert("a", dependencies="sx")
+"""
+
+
+def test_a_type_checker_refuses_misspelt_arguments(tmp_path):
+    path = tmp_path / "user.py"
+    path.write_text(MISSPELT)
+    command = [sys.executable, "-m", "mypy", "--config-file", "", "--cache-dir", tmp_path, path]
+    done = subprocess.run([*command, "--follow-imports", "silent"], capture_output=True, text=True)
+    lines = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line]
+    assert lines == [6, 7, 8, 9, 10], done.stdout + done.stderr
+
+
+def test_the_typed_options_are_the_arguments_of_parse():
+    names = list(signature(depkit.Parser.parse).parameters)
+    assert names[3:] == list(ParseOptions.__annotations__)
+
+
+def test_former_names_of_arguments_are_accepted(tiny):
+    parser = make_parser(tiny)
+    for new, former in (
+        ({"decode": "eisner"}, {"algorithm": "eisner"}),
+        ({"prob": True}, {"probabilities": "local"}),
+        ({"prob": "marginal"}, {"probabilities": "marginal"}),
+    ):
+        assert list(map(str, parser(tiny, **new))) == list(map(str, parser(tiny, **former)))
+    assert "ArcProb" in str(parser(tiny[:1], prob=True)[0])
+    with pytest.raises(ValueError, match="`decode` and its former name `algorithm`"):
+        parser(tiny, decode="eisner", algorithm="mst")
+    with pytest.raises(ValueError, match="`prob` and its former"):
+        parser(tiny, prob="local", probabilities="marginal")
+    with pytest.raises(ValueError, match="decode can be mst, eisner, argmax"):
+        parser(tiny, algorithm="nonsense")
 
 
 def test_a_file_is_read_parsed_written_and_evaluated(tiny, tmp_path):
@@ -141,3 +205,100 @@ def test_bracketed_files_are_scored_by_constituents(tmp_path):
     assert {row["bin"] for row in rows} >= {"NP", "X"} and rows[0]["metric"] == "LF1"
     with pytest.raises(ValueError, match="punct: the parameters of EVALB say which words count"):
         depkit.evaluate(TREES, pred, punct="ptb")
+
+
+def test_treebanks_are_converted_checked_and_counted_in_python(tiny, tmp_path, capsys):
+    for source in (TINY, tiny, str(TINY)):
+        assert depkit.stats(source).words == 182
+        found = [(finding.severity, finding.code) for finding in depkit.check(source)]
+        assert found == [("note", "non-projective")] * 2
+        converted = list(depkit.convert(source, "conllx"))
+        assert [sentence.format.name for sentence in converted] == ["conllx"] * 24
+    out, _ = Command("convert")(TINY, "--to", "conllx", "-q")
+    assert "".join(map(str, converted)) == out
+    broken = tiny[0].with_tree([1] * len(tiny[0]), tiny[0].deprel)
+    (tmp_path / "broken.conllu").write_text(str(broken))
+    codes = {finding.code for finding in depkit.check(broken)}
+    assert codes == {finding.code for finding in depkit.check(tmp_path / "broken.conllu")} != set()
+    with pytest.raises(depkit.FormatError, match="there is no sentence to write"):
+        list(depkit.convert([], "conllx"))
+
+
+def test_penn_trees_are_converted_in_python():
+    (ud,) = {len(list(depkit.convert(TREES, dependencies=kind))) for kind in ("sd", "ud", "ud2")}
+    assert ud > 0
+
+
+def test_evaluation_has_intervals_tests_and_alignment(tiny):
+    chains = [s.with_tree([*range(2, len(s) + 1), 0], s.deprel) for s in tiny]
+    scores = depkit.evaluate(tiny, chains, confidence=True, test="ar", baseline=tiny)
+    low, high = scores.intervals["UAS"]
+    assert low <= scores.UAS <= high and high - low > 0
+    assert scores.differences["UAS"].difference == scores.UAS - 100
+    assert scores.differences["UAS"].p < 0.05
+    assert "bootstrap:1000|test:ar-10000" in scores.signature
+    assert depkit.evaluate(tiny, chains).intervals == {}
+    aligned = depkit.evaluate(TINY, TINY, align=True)
+    assert aligned.scores["UAS"] == 100 and "Words" in aligned.scores
+    for wrong in ({"test": "ar"}, {"baseline": tiny}):
+        with pytest.raises(ValueError, match="`test` needs `baseline`"):
+            depkit.evaluate(tiny, chains, **wrong)
+
+
+def test_systems_have_the_same_names_everywhere(tiny):
+    assert depkit.evaluate(tiny, tiny).system == "system 1"
+    assert depkit.analyze(tiny, tiny)[0]["system"] == "system 1"
+    changed = [s.with_tree(s.head, ["x"] * len(s)) for s in tiny]
+    assert depkit.confusion(tiny, changed)[0]["system"] == "system 1"
+    assert depkit.evaluate(TINY, TINY).system == depkit.analyze(TINY, TINY)[0]["system"]
+
+
+def test_confusions_are_those_of_the_command_line(tiny, tmp_path):
+    changed = [s.with_tree(s.head, ["x", *s.deprel[1:]]) for s in tiny]
+    depkit.write(changed, tmp_path / "x.conllu")
+    out, _ = Command("analyze")(TINY, tmp_path / "x.conllu", "--confusion", "deprel", "--json")
+    rows = [row for row in json.loads(out) if row.pop("signature")]
+    assert depkit.confusion(TINY, tmp_path / "x.conllu", top=20) == rows
+    with pytest.raises(ValueError, match="no confusion of 'nonsense'"):
+        depkit.confusion(TINY, TINY, what="nonsense")
+
+
+def test_a_report_a_plot_and_suspects_are_made(tiny, tmp_path):
+    depkit.report(tiny, tiny, output=tmp_path / "page.html")
+    assert "<html" in (tmp_path / "page.html").read_text()
+    pytest.importorskip("matplotlib")
+    depkit.plot(tiny, tiny, output=tmp_path / "a.svg", by="distance")
+    changed = [s.with_tree(s.head, ["x", *s.deprel[1:]]) for s in tiny]
+    depkit.plot(tiny, changed, output=tmp_path / "b.svg", confusion="deprel")
+    assert "LAS" in (tmp_path / "a.svg").read_text()
+    image = (tmp_path / "b.svg").read_text()
+    assert "confusions of deprel" in image and "LAS" not in image
+    depkit.write(tiny, tmp_path / "t.conllu")
+    out, _ = Command("suspects")(tmp_path / "t.conllu", "--json")
+    assert depkit.suspects(tmp_path / "t.conllu") == json.loads(out)["suspects"]
+    for function in (depkit.report, depkit.plot):
+        with pytest.raises(ValueError, match="at least one system"):
+            function(tiny, output=tmp_path / "none.svg")
+
+
+def test_a_table_has_one_row_a_word(tiny):
+    table = depkit.to_dict([tiny[0], next(depkit.convert(tiny[1], "conllx"))])
+    size = len(tiny[0]) + len(tiny[1])
+    assert {name: len(column) for name, column in table.items()} == dict.fromkeys(table, size)
+    assert table["sentence"] == [1] * len(tiny[0]) + [2] * len(tiny[1])
+    assert table["form"] == [*tiny[0].form, *tiny[1].form]
+    assert table["misc"][-1] == "_" and table["sent_id"][0] == tiny[0].sent_id
+    assert list(depkit.to_dict([])) == ["sentence", "sent_id"]
+
+
+def test_a_word_has_the_root_of_its_tree(tiny):
+    sentence = depkit.Sentence.from_words(["a", "b", "c"], head=[2, 0, 0])
+    assert [word.root.form for word in sentence] == ["b", "b", "c"]
+
+
+def test_a_notebook_draws_lists(tiny, monkeypatch):
+    parser = make_parser(tiny)
+    html = parser(tiny)._repr_html_()
+    assert html.count("<svg") == 20 and "<p>4 more sentences</p>" in html
+    assert isinstance(parser(tiny), list)
+    assert parser([])._repr_html_() is None

@@ -1,6 +1,7 @@
 """The tables of `depkit analyze`, and their texts in all formats."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,8 @@ from depkit.score.table import csv_table, flatten_record, format_percent
 
 Record = dict[str, Any]
 RecordsAndTables = tuple[list[Record], list[Table]]  # the records of tables, for JSON and CSV
-_MAX_TEXT = 80  # characters of a sentence in a table
+_WIDTH = 80  # columns of a table with the texts of sentences, if stdout is not a terminal
+_MIN_TEXT = 20  # characters of a sentence in a table
 
 
 def print_tables(pairs: Sequence[RecordsAndTables], layout: str, signature: str) -> None:
@@ -81,8 +83,29 @@ def list_table(title: str, columns: Sequence[str], records: list[Record]) -> Tab
     body = []
     for record in records:
         row = record | {"system": display_names[record["system"]]}
-        if len(row.get("text", "")) > _MAX_TEXT:
-            row["text"] = f"{row['text'][:_MAX_TEXT]} ..."
         values = (row[name] for name in header)
         body.append([format_percent(x, 1) if isinstance(x, float) else str(x) for x in values])
+    if "text" in header:
+        _fit_texts(header, body)
     return Table(title, header, body)
+
+
+def _fit_texts(header: Sequence[str], rows: list[list[str]]) -> None:
+    """Cut the texts of sentences to the width; if it is too narrow, paths to the file's name."""
+    place, text = header.index("place"), header.index("text")
+
+    def available() -> int:
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        return _WIDTH - sum(widths) + widths[text] - 2 * (len(header) - 1)
+
+    if available() < _MIN_TEXT:
+        for row in rows:
+            row[place] = os.path.basename(row[place])
+    width = max(available(), _MIN_TEXT)
+    for row in rows:
+        row[text] = shorten(row[text], width)
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut a text to a number of characters, with "..." at its end if it is longer."""
+    return text if len(text) <= width else f"{text[: width - 4]} ..."

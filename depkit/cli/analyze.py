@@ -39,6 +39,7 @@ from depkit.score.mistakes import (
     CONFUSION_COLUMNS,
     CONFUSIONS,
     WORST_COLUMNS,
+    confusion_matrices,
     confusion_rows,
     worst_sentence_rows,
 )
@@ -169,7 +170,8 @@ def analyze_command(
     if calibration:
         calibrated.append(measure_calibration(data, plan.metric, plan.calibration_bins))
     if plot:
-        draw_plot([*analyses, *calibrated], plot, measure, seed)
+        confusions = [x for column in plan.confusion for x in confusion_matrices(data, column)]
+        draw_plot([*analyses, *calibrated, *confusions], plot, measure, seed)
     more_choices = choices(confidence, test, seed)
     more_choices += (("bins", str(plan.calibration_bins)),) if calibration else ()
     tables = [*_tables_of_bins(analyses, request), *_other_tables(data, calibrated, request, plan)]

@@ -16,6 +16,7 @@ DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
     "Data", "Model", "Training", "Analysis", "Output", "Machine", "Other"
 )  # fmt: skip
 _MAX_WITHOUT_SECTIONS = 17  # a help with at most this many parameters has no sections
+_MAX_WIDTH = 120  # columns; longer lines are hard to read
 _MIN_PANEL_WIDTH = 80  # columns of a terminal; on narrower terminals, no panels are drawn
 _METAVARS = {bool: "", int: "N", float: "X"}  # instead of Typer's <bool>, <int range>, <float>
 
@@ -29,14 +30,16 @@ class _HelpLayout:
     """The layout of the help of depkit itself and of its subcommands."""
 
     rich_markup_mode: Any
+    help: Any
+    epilog: Any
 
     def format_help(self: Any, context: Any, formatter: Any) -> None:
         """Choose Rich's panels or plain text for this terminal, then format the help."""
         columns = shutil.get_terminal_size().columns
         has_panels = sys.stdout and sys.stdout.isatty() and columns >= _MIN_PANEL_WIDTH
         self.rich_markup_mode = "rich" if has_panels else None
-        # Typer would use at least 50 columns, even on a narrower terminal.
-        formatter.width = min(formatter.width, max(columns, 30) - 2)
+        # Typer would use at least 50 columns, even on a narrower terminal, and at most 78.
+        formatter.width = min(max(columns, 30), _MAX_WIDTH) - 2
         parameters = self.get_params(context)
         for parameter in parameters:
             if parameter.param_type_name == "argument":
@@ -52,7 +55,16 @@ class _HelpLayout:
 
             for described in (self, *parameters):
                 described.help = escape(described.help or "")
-        super().format_help(context, formatter)  # type: ignore[misc]
+        # Options are on the first screen: the long help, with its examples, stands after them.
+        long_help, epilog = self.help or "", self.epilog
+        summary, *paragraphs = long_help.split("\n\n")
+        if paragraphs and not epilog:
+            separator = "\n\n \n\n" if has_panels else "\n\n"  # for a blank line between them
+            self.help, self.epilog = summary, separator.join(paragraphs)
+        try:
+            super().format_help(context, formatter)  # type: ignore[misc]
+        finally:
+            self.help, self.epilog = long_help, epilog
 
 
 class Command(_HelpLayout, TyperCommand):
@@ -86,7 +98,13 @@ class Command(_HelpLayout, TyperCommand):
     def collect_usage_pieces(self, context: Any) -> list[str]:
         """Return the parts of the usage line, without Typer's braces around arguments."""
         pieces = super().collect_usage_pieces(context)
-        return [piece.replace("{", "").replace("}", "") for piece in pieces]
+        pieces = [piece.replace("{", "").replace("}", "") for piece in pieces]
+        options = {name: parameter for parameter in self.params for name in parameter.opts}
+        if {"--dev", "--dev-split"} <= options.keys():
+            pieces.append("(--dev DEV | --dev-split X)")
+        if "--output" in options and options["--output"].required:
+            pieces.append(f"-o {options['--output'].metavar}")
+        return pieces
 
     def format_options(self, context: Any, formatter: Any) -> None:
         """Write the arguments and options of plain help, grouped by `rich_help_panel`."""

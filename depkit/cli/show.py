@@ -1,14 +1,15 @@
 """`depkit show`: draws trees in the terminal or as an SVG image."""
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, NamedTuple
 
 import typer
 
 from depkit.cli.options import Encoding, Quiet, Where, check_inputs, verbose_flag
 from depkit.cli.output import Color, needs_colour, print_message
 from depkit.cli.search import make_where
-from depkit.drawing.trees import svg
+from depkit.drawing.trees import svg, tikz
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.terminal import (
     MIN_WIDTH,
@@ -35,6 +36,8 @@ def show_command(
     alternatives: Annotated[bool, typer.Option("--alternatives")] = False,
     color: Annotated[Color, typer.Option()] = "auto",
     svg_file: Annotated[str | None, typer.Option("--svg", metavar="OUT")] = None,
+    tikz_file: Annotated[str | None, typer.Option("--tikz", metavar="OUT")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT")] = "",
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
     verbose: Annotated[
@@ -49,10 +52,11 @@ def show_command(
             "it draws the arcs of one file; leave --diff and --style out",
             param_hint="--alternatives",
         )
-    if svg_file and style == "tree":
-        raise typer.BadParameter("an SVG image always has arcs", param_hint="--style")
-    if svg_file and width is not None:
-        raise typer.BadParameter("an SVG image is never wrapped", param_hint="--width")
+    image = _find_image(svg_file, tikz_file, output)
+    if image and style == "tree":
+        raise typer.BadParameter("an image always has arcs", param_hint="--style")
+    if image and width is not None:
+        raise typer.BadParameter("the width of an image is fixed", param_hint="--width")
     selection = make_where(where)
     check_inputs([file, diff or ""], quiet)
     num_read = num_drawn = 0
@@ -68,11 +72,11 @@ def show_command(
                 num_drawn += 1
                 yield drawn
 
-    with open_output(svg_file or "-", colours=True) as stream:
-        if svg_file:
-            stream.writelines(svg.draw_svg(sentences_to_draw()))
+    with open_output(image.path if image else "-", colours=True) as stream:
+        if image:
+            stream.writelines(image.draw(sentences_to_draw()))
             # OUT can be a treebank that is given here instead of FILE by mistake.
-            if not num_read and svg_file != "-":
+            if not num_read and image.path != "-":
                 message = "there is no sentence to draw; the output file is left unchanged"
                 raise FormatError(file, 0, "", message)
         else:
@@ -87,6 +91,36 @@ def show_command(
         print_message(f"depkit: note: {'no sentence was selected' if where else same}")
     if verbose and not quiet:
         print_message(f"{num_drawn:,} of {num_read:,} sentences were drawn")
+
+
+class _Image(NamedTuple):
+    """A file to write, and the function that draws sentences into it."""
+
+    path: str
+    draw: Callable[[Iterable[DrawnSentence]], Iterator[str]]
+
+
+_IMAGES = {".svg": svg.draw_svg, ".tex": tikz.draw_tikz}
+
+
+def _find_image(svg_file: str | None, tikz_file: str | None, output: str) -> _Image | None:
+    """Return the image that --svg, --tikz or the suffix of --output asks for, if any does."""
+    given = [
+        (svg_file, ".svg"), (tikz_file, ".tex"), (output, os.path.splitext(output)[1].lower())
+    ]  # fmt: skip
+    images = [(path, suffix) for path, suffix in given if path]
+    if not images:
+        return None
+    if len(images) > 1:
+        raise typer.BadParameter("give one of --svg, --tikz and -o", param_hint="-o")
+    ((path, suffix),) = images
+    if suffix not in _IMAGES:
+        raise typer.BadParameter(
+            f"{output} is neither .svg nor .tex; for a PNG image, write an SVG image and convert"
+            " it, for example with rsvg-convert or Inkscape",
+            param_hint="-o",
+        )
+    return _Image(path, _IMAGES[suffix])
 
 
 def _select(

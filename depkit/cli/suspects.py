@@ -91,6 +91,8 @@ def suspects_command(
         text = _json_text(sentences, len(ranked), records) if as_json else _table(records)
     with open_output(output) as stream:
         stream.write(text)
+    if not (ranked or verbose or quiet):
+        print_message("depkit: note: no suspects were found")
     if verbose and not quiet:
         counts = Counter(f"{suspect.kind} ({suspect.source})" for suspect in ranked)
         details = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())

@@ -67,10 +67,25 @@ def convert_files(
         FormatError: A file cannot be read, or there is no sentence to write.
         OSError: A file cannot be read or written.
     """
+    converted = convert_sentences(job, problems, report)
+    return write(converted, job.output, parquet=job.format is PARQUET)
+
+
+def convert_sentences(
+    job: Conversion,
+    problems: "Problems",
+    report: ConversionReport | None = None,
+    sentences: Iterable[Sentence] | None = None,
+) -> Iterator[Sentence]:
+    """Yield the converted sentences of a job's files, or those of given sentences.
+
+    The other arguments and the errors are those of `convert_files`.
+    """
     numbers: Counter[str] = Counter()
-    sentences: Iterator[Sentence] = chain.from_iterable(
-        _read(job, path, problems, _sent_ids(path, numbers)) for path in job.files
-    )
+    if sentences is None:
+        sentences = chain.from_iterable(
+            _read(job, path, problems, _sent_ids(path, numbers)) for path in job.files
+        )
     if job.predicted:
         is_rewritten = not job.target or job.target.has_argument_columns
         rewrite = is_rewritten or bool(job.original or job.tags)
@@ -82,8 +97,7 @@ def convert_files(
         sentences = merge(
             original, sentences, tags=job.merge_tags, predicted=job.predicted, report=report
         )
-    converted = _change_format(sentences, job, report, problems)
-    return write(converted, job.output, parquet=job.format is PARQUET)
+    return _change_format(sentences, job, report, problems)
 
 
 @dataclass

@@ -25,11 +25,13 @@ from depkit.corpus.parquet import is_parquet, read_parquet, write_parquet
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import Sentence, as_iterable
 from depkit.corpus.tree import Tree
+from depkit.files.arrival import make_arrival_test
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 from depkit.files.storage import PathLike
 from depkit.files.streams import (
     decode_lines,
+    lines_on_arrival,
     open_binary_output,
     open_bytes,
     open_lines,
@@ -43,7 +45,13 @@ def read(
     encoding: str = "utf-8",
     strict: bool = True,
 ) -> Iterator[Sentence]:
-    """Read the sentences of a file or of an iterable of lines, one by one.
+    r"""Read the sentences of a file or of an iterable of lines, one by one.
+
+    >>> import depkit
+    >>> lines = ["# sent_id = a\n", "1\tStop\t_\tVERB\t_\t_\t0\troot\t_\t_\n"]
+    >>> for sentence in depkit.read(lines):
+    ...     print(sentence.sent_id, sentence.form, sentence.head)
+    a ('Stop',) (0,)
 
     Args:
         source: A path (`-` is stdin; .gz and .xz are unpacked), or lines with their line ends.
@@ -78,15 +86,18 @@ def _read_lines(
     strict: bool,
     line: int = 1,
     character: int = 0,
+    has_pauses: bool = False,
 ) -> Iterator[Sentence]:
-    """Read the sentences of lines; the arguments are those of `read_stream`."""
+    """Read the sentences of lines; the arguments are those of `read_stream` and `read_lines`."""
     if not format and strict:
         opening, lines = _peek(lines)
         format = PTB if begins_with_bracket(opening) else None
     if format is PTB:
-        yield from read_sentences(lines, file, strict)
+        yield from read_sentences(filter(None, lines) if has_pauses else lines, file, strict)
     else:
-        yield from read_lines(lines, format, file, strict, line=line, character=character)
+        yield from read_lines(
+            lines, format, file, strict, line=line, character=character, has_pauses=has_pauses
+        )
 
 
 def _peek(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
@@ -208,7 +219,7 @@ def read_stream(
     line: int = 1,
     character: int = 0,
 ) -> Iterator[Sentence]:
-    """Read the sentences of a stream of bytes.
+    """Read the sentences of a stream of bytes; those of a pipe as soon as they are complete.
 
     Args:
         binary: The stream, which is not closed.
@@ -229,6 +240,16 @@ def read_stream(
         return
     # `_read_lines` recognises trees by their first character, unless it is told the format.
     has_sentences = format is not PTB if format or not strict else None
+    if has_arrived := make_arrival_test(binary):
+        with _decoding_errors(file):
+            arriving = lines_on_arrival(
+                binary, encoding, file, has_sentences=has_sentences, has_arrived=has_arrived
+            )
+            yield from _read_lines(
+                arriving, format, file, strict=strict, line=line, character=character,
+                has_pauses=True,
+            )  # fmt: skip
+        return
     with _decoding_errors(file), decode_lines(binary, encoding, file, has_sentences) as lines:
         yield from _read_lines(lines, format, file, strict=strict, line=line, character=character)
 
@@ -250,6 +271,13 @@ def write(
     parquet: bool = False,
 ) -> int:
     """Write a sentence or several sentences to a file or a text stream.
+
+    >>> import sys, depkit
+    >>> sentence = depkit.Sentence.from_words(["Stop"], head=[0], deprel=["root"])
+    >>> depkit.write(sentence, "stop.conllu")
+    1
+    >>> [sentence.deprel for sentence in depkit.read("stop.conllu")]
+    [('root',)]
 
     A file appears under its name only when it is complete. A missing blank line after a sentence is
     added; a byte order mark is written only before the first sentence. A path that ends in .parquet

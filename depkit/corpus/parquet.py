@@ -264,7 +264,7 @@ def import_pyarrow() -> Any:
     try:
         import pyarrow
     except ModuleNotFoundError:
-        raise ValueError("Parquet needs pyarrow: pip install 'depkit[parquet]'") from None
+        raise ValueError("Parquet needs pyarrow: pip install 'depkit-parser[parquet]'") from None
     return pyarrow
 
 

@@ -32,6 +32,7 @@ def read_lines(
     *,
     line: int = 1,
     character: int = 0,
+    has_pauses: bool = False,
 ) -> Iterator[Sentence]:
     r"""Read the sentences of a stream of lines.
 
@@ -46,19 +47,26 @@ def read_lines(
             sentence has all its lines, and the error is its `problem`.
         line: The number of the first line in the file.
         character: The number of characters of the file before it.
+        has_pauses: Whether "" among the lines means that the next line has not arrived. A sentence
+            before a blank line is then complete; further blank lines belong to the next sentence.
 
     Raises:
         FormatError: A sentence breaks the format.
     """
     lines = iter(lines)
-    first_line = next(lines, "")
+    first_line = next(filter(None, lines), "")
     # A byte order mark becomes an entry of the block before the first line.
     block = [BOM] * first_line.startswith(BOM)
     start = line
     has_text = False  # whether the block contains more than blank lines
     is_first = True  # whether the block is the first one with more than blank lines
-    lines = filter(None, chain([first_line.removeprefix(BOM)], lines))
-    for is_blank, group in groupby(lines, str.isspace):
+    lines = chain([first_line.removeprefix(BOM)], lines)
+    groups: Iterable[tuple[bool | None, Iterable[str]]] = (
+        groupby(lines, _is_blank) if has_pauses else groupby(filter(None, lines), str.isspace)
+    )
+    for is_blank, group in groups:
+        if is_blank is None:
+            continue
         block += group
         if not is_blank:
             has_text = True
@@ -74,6 +82,11 @@ def read_lines(
         if is_first or not format:
             format = choose_format(block, format, file)
         yield parse_block(block, format, file, start, strict=strict, character=character)
+
+
+def _is_blank(line: str) -> bool | None:
+    """Return whether a line is blank; None for "", which is a pause and not a line."""
+    return line.isspace() if line else None
 
 
 def choose_format(block: Sequence[str], format: Format | None, file: str) -> Format | None:

@@ -26,6 +26,15 @@ T = TypeVar("T")
 class Sentence:
     """A sentence with or without a tree. Every column has one entry for each syntactic word.
 
+    >>> import depkit
+    >>> sentence = depkit.Sentence.from_words(["Stop", "it"], head=[0, 1], deprel=["root", "obj"])
+    >>> sentence.form, sentence.head, sentence[1].head
+    (('Stop', 'it'), (0, 1), <Word 1 Stop: _, root>)
+    >>> sentence.with_tree([0, 1], ["root", "nsubj"]).deprel
+    ('root', 'nsubj')
+    >>> sentence.to_token_list()  # of the package conllu
+    TokenList<Stop, it>
+
     `for word in sentence` and `sentence[0]` give `Word`s; each is a view of one row of the columns.
     `with_tree` and `with_columns` return changed copies. Assigning to a column or to an attribute
     of a word, as in `sentence[0].deprel = "obj"`, changes the sentence itself. Both change the

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence, as_iterable
 from depkit.corpus.surface import surface_tokens
@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
     from spacy.vocab import Vocab
 
-_FEATS = re.compile(r"[^=|]+=[^=|]+(\|[^=|]+=[^=|]+)*")
+FEATS = re.compile(r"[^=|]+=[^=|]+(\|[^=|]+=[^=|]+)*")
 
 
 def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Iterator[Doc]":
     """Convert sentences to spaCy `Doc`s with their trees, tags, FEATS and lemmas.
+
+    >>> import depkit, spacy  # doctest: +SKIP
+    >>> docs = depkit.to_spacy(depkit.read("a.conllu"), spacy.blank("en").vocab)  # doctest: +SKIP
+
+    To parse within a pipeline, use `nlp.add_pipe("depkit")`, see `parsers.spacy_pipe`.
 
     A new Doc begins at each comment `# newdoc` or `# newpar`, which a parser writes at the
     beginning of each paragraph of running text. Sentences without such comments make one Doc.
@@ -36,7 +41,7 @@ def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Itera
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] != "spacy":
             raise
-        message = "to_spacy needs spaCy: pip install 'depkit[spacy]'"
+        message = "to_spacy needs spaCy: pip install 'depkit-parser[spacy]'"
         raise ModuleNotFoundError(message, name="spacy") from None
     return (
         _make_document(Doc, paragraph, vocab)
@@ -64,7 +69,7 @@ def _make_document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") 
 
     starts = list(accumulate(map(len, sentences), initial=0))
     spaces = [space for sentence in sentences for space in _spaces_after(sentence)][:-1] + [False]
-    tree: dict[str, list] = {"sent_starts": [False] * starts[-1]}
+    tree: Any = {"sent_starts": [False] * starts[-1]}
     for start in starts[:-1]:
         tree["sent_starts"][start] = True
     if all(min(sentence.head) >= 0 for sentence in sentences):
@@ -82,7 +87,7 @@ def _make_document(Doc: "type[Doc]", sentences: list[Sentence], vocab: "Vocab") 
         spaces=spaces,
         tags=column("xpos"),
         pos=[tag if tag in UPOS else "" for tag in column("upos")],
-        morphs=[feats if _FEATS.fullmatch(feats) else "" for feats in column("feats")],
+        morphs=[feats if FEATS.fullmatch(feats) else "" for feats in column("feats")],
         lemmas=column("lemma"),
         **tree,
     )

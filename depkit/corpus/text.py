@@ -47,13 +47,15 @@ class ParagraphCounter:
     last: int = 0  # the number of the last paragraph
 
 
-def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> Iterator[str]:
+def decode_chunks(
+    chunks: Iterable[bytes | None], encoding: str, file: str = "-"
+) -> Iterator[str | None]:
     """Decode the bytes of a text and remove its byte order mark.
 
     What precedes a byte that cannot be decoded is yielded before the error is raised.
 
     Args:
-        chunks: The bytes, in parts of any size.
+        chunks: The bytes, in parts of any size; None, which is yielded again, is a pause.
         encoding: The text encoding.
         file: The name of the file, for errors.
 
@@ -67,6 +69,9 @@ def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> It
         raise ValueError(f"the text encoding {encoding!r} is unknown") from None
     line, offset, at_start = 1, 0, True
     for chunk in chain(chunks, [b""]):
+        if chunk is None:
+            yield None
+            continue
         if not offset:
             check_encoding(chunk, encoding, file)
         pending = len(decoder.getstate()[0])  # bytes of an unfinished character
@@ -94,7 +99,7 @@ def decode_chunks(chunks: Iterable[bytes], encoding: str, file: str = "-") -> It
 
 
 def read_text(
-    chunks: Iterable[str],
+    chunks: Iterable[str | None],
     segment: Segmenter,
     *,
     by_line: bool = False,
@@ -112,7 +117,9 @@ def read_text(
     raises is raised after all sentences before it; the sentence that it interrupts is left out.
 
     Args:
-        chunks: The text in parts of any size, which make no difference to the sentences.
+        chunks: The text in parts of any size, which make no difference to the sentences. None is a
+            pause: a paragraph is then complete if its end has been read, and white space that
+            follows later belongs to the next one.
         segment: A function that splits paragraphs into sentences and tokens.
         by_line: Whether every line is a paragraph. Otherwise blank lines separate paragraphs.
         name: An id for `# newdoc`.
@@ -132,13 +139,13 @@ def read_text(
         segment, by_line, counter or ParagraphCounter(), file, character, by_block, keep_spaces,
         comments=[] if character else [newdoc],
     )  # fmt: skip
-    parts = (
-        chunk[start : start + MAX_PARAGRAPH_LENGTH]
-        for chunk in reader.end_at_problem(chunks)
-        for start in range(0, len(chunk), MAX_PARAGRAPH_LENGTH)
-    )
-    for chunk in chain(parts, [""]):
-        yield from reader.read_chunk(chunk)
+    for chunk in reader.end_at_problem(chunks):
+        if chunk is None:
+            yield from reader.read_chunk("", is_pause=True)
+            continue
+        for start in range(0, len(chunk), MAX_PARAGRAPH_LENGTH):
+            yield from reader.read_chunk(chunk[start : start + MAX_PARAGRAPH_LENGTH])
+    yield from reader.read_chunk("")
 
 
 @dataclass
@@ -166,7 +173,7 @@ class _TextReader:
         self.offset = self.character  # of the beginning of `rest`
         self.block = self.offset // TEXT_BLOCK  # of the last paragraph
 
-    def end_at_problem(self, chunks: Iterable[str]) -> Iterator[str]:
+    def end_at_problem(self, chunks: Iterable[str | None]) -> Iterator[str | None]:
         """Yield the chunks, and _PROBLEM in place of an error that they raise."""
         try:
             yield from chunks
@@ -174,8 +181,12 @@ class _TextReader:
             self.problem = error
             yield _PROBLEM
 
-    def read_chunk(self, chunk: str) -> Iterator[Sentence]:
-        """Yield the sentences that are complete after a chunk; the last chunk is empty."""
+    def read_chunk(self, chunk: str, is_pause: bool = False) -> Iterator[Sentence]:
+        """Yield the sentences that are complete after a chunk; the last chunk is empty.
+
+        is_pause: whether this is a pause of the text, and no chunk.
+        """
+        is_last = not (chunk or is_pause)
         self.rest += chunk
         if len(self.rest) + len(self.space_before) > self.limit:
             raise too_large(self.file, 0, "line")
@@ -187,11 +198,11 @@ class _TextReader:
             text = self.rest.lstrip(BLANKS)
             space = self.rest[: len(self.rest) - len(text)]
             self.space_before, self.offset = self.space_before + space, self.offset + len(space)
-            texts, gaps, self.rest = _split_paragraphs(text, not chunk, self.by_line)
+            texts, gaps, self.rest = _split_paragraphs(text, is_last, is_pause, self.by_line)
             for text, gap in zip(texts, gaps, strict=True):
                 yield from self._add_paragraph(text, gap)
             has_more = bool(texts)
-            if self.pending and (self.in_paragraph or not self.by_block or not chunk):
+            if self.pending and (self.in_paragraph or not self.by_block or is_last):
                 yield from self._make_sentences()
 
     def _add_paragraph(self, text: str, gap: str | None) -> Iterator[Sentence]:
@@ -236,13 +247,14 @@ class _TextReader:
 
 
 def _split_paragraphs(
-    text: str, is_last: bool, by_line: bool
+    text: str, is_last: bool, is_pause: bool, by_line: bool
 ) -> tuple[list[str], list[str | None], str]:
     """Split complete paragraphs from the beginning of a text.
 
     Returns the paragraphs, the white space after each, and the rest of the text. A paragraph that
     is too long is cut and becomes the last one, with None for its white space. `is_last` means
-    that no more text follows; `by_line` is as in `read_text`.
+    that no more text follows, and `is_pause` that no more has arrived; `by_line` is as in
+    `read_text`.
     """
     texts: list[str] = []
     gaps: list[str | None] = []
@@ -250,7 +262,7 @@ def _split_paragraphs(
     for match in (LINES if by_line else PARAGRAPHS).finditer(text):
         too_long = not by_line and match.start() - start > MAX_PARAGRAPH_LENGTH
         # White space at the end may continue in the next chunk.
-        if too_long or (match.end() == len(text) and not is_last):
+        if too_long or (match.end() == len(text) and not (is_last or is_pause)):
             stop = match.start()
             break
         texts.append(text[start : match.start()])

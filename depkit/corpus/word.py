@@ -40,6 +40,20 @@ class _Cell:
 class Word:
     """A syntactic word of a sentence; `index` is its position in the sentence, from 0.
 
+    >>> import depkit
+    >>> sentence = depkit.Sentence.from_words(
+    ...     ["The", "cat", "sat"], head=[2, 3, 0], deprel=["det", "nsubj", "root"],
+    ...     feats=["_", "Number=Sing", "_"], misc=["_", "Gloss=chat", "_"],
+    ... )
+    >>> cat = sentence[1]
+    >>> cat.head, cat.children, cat.root.form
+    (<Word 3 sat: _, root>, [<Word 1 The: _, det of 2 cat>], 'sat')
+    >>> cat.features, cat.misc, cat.deps, [word.form for word in cat.subtree]
+    ({'Number': 'Sing'}, 'Gloss=chat', '_', ['The', 'cat'])
+    >>> cat.upos = "NOUN"  # this changes the sentence
+    >>> sentence.upos
+    ('_', 'NOUN', '_')
+
     Words are created on access, by `sentence[2]` or `for word in sentence`, so that sentences need
     little memory; two objects for the same word are equal. The values of columns are strings, `_`
     where the file has no value. Assigning to them, as in `word.deprel = "obj"`, changes the
@@ -116,6 +130,11 @@ class Word:
             chain[number] = None
             number = self.sentence.head[number - 1]
         return [self.sentence[number - 1] for number in chain]
+
+    @property
+    def root(self) -> "Word":
+        """The last of the `ancestors`, or the word itself: the root of the tree of the word."""
+        return (self.ancestors or [self])[-1]
 
     @property
     def subtree(self) -> "list[Word]":

@@ -1,4 +1,4 @@
-"""Charts for `depkit analyze --plot`: curves or bars over bins, and reliability diagrams.
+"""Charts of analyses: curves or bars over bins, reliability diagrams, heat maps of confusions.
 
 They are drawn by matplotlib, an optional dependency, without a display and without the global
 state of pyplot.
@@ -17,6 +17,7 @@ from depkit.files.isolation import hide_local_files
 from depkit.files.streams import open_output
 from depkit.score.analysis import Analysis
 from depkit.score.calibration import Reliability
+from depkit.score.mistakes import Confusion
 from depkit.score.panels import Diagram, Panel, make_diagram, make_panel
 from depkit.score.significance import DEFAULT_SEED
 
@@ -58,7 +59,7 @@ SYSTEM_STYLES: list[tuple[str, Any, str, str]] = [
 
 
 def plot(
-    analyses: Sequence[Analysis | Reliability],
+    analyses: Sequence[Analysis | Reliability | Confusion],
     path: str,
     measure: str | None = None,
     seed: int = DEFAULT_SEED,
@@ -69,8 +70,9 @@ def plot(
     (the share of each bin's gold words that are correct, as in Figure 4 of Li et al. 2019). Any
     other grouping becomes bars of F1 or, if there are several systems, of the differences from the
     first system. Statistics of confidences become a reliability diagram (Guo et al. 2017, Figure
-    1): accuracy over mean confidence, with the diagonal on which they are equal. The same input
-    always gives the same bytes. The file is replaced only when the chart is complete.
+    1): accuracy over mean confidence, with the diagonal on which they are equal. Confusions become
+    a heat map. The same input always gives the same bytes. The file is replaced only when the chart
+    is complete.
 
     path: ends in .svg, .png or .pdf; measure: one of MEASURES, by default recall for curves and F1
     for bars; seed: of the bootstrap.
@@ -80,14 +82,19 @@ def plot(
     """
     suffix = check_plot_path(path)
     matplotlib = import_matplotlib()
-    panels = [
-        make_diagram(analysis, seed)
-        if isinstance(analysis, Reliability)
-        else make_panel(analysis, measure, seed)
-        for analysis in analyses
-    ]
-    choices = (*_choices(analyses[0]), ("seed", str(seed)))
-    note = NOTE + ", ".join(f"{name}: {choice}" for name, choice in choices)
+    panels: list[Panel | Confusion] = []
+    for analysis in analyses:
+        if isinstance(analysis, Confusion):
+            panels.append(analysis)
+        elif isinstance(analysis, Reliability):
+            panels.append(make_diagram(analysis, seed))
+        else:
+            panels.append(make_panel(analysis, measure, seed))
+    choices = _choices(analyses[0])
+    note = ""
+    if not all(isinstance(panel, Confusion) for panel in panels):
+        choices, note = (*choices, ("seed", str(seed))), NOTE
+    note += ", ".join(f"{name}: {choice}" for name, choice in choices)
     image = io.BytesIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -98,7 +105,7 @@ def plot(
         stream.buffer.write(image.getvalue())
 
 
-def _choices(analysis: Analysis | Reliability) -> tuple[tuple[str, str], ...]:
+def _choices(analysis: Analysis | Reliability | Confusion) -> tuple[tuple[str, str], ...]:
     return analysis.data.choices if isinstance(analysis, Reliability) else analysis.choices
 
 
@@ -121,12 +128,12 @@ def import_matplotlib() -> Any:
         with hide_local_files():
             import matplotlib
     except ModuleNotFoundError:
-        message = "drawing needs matplotlib: pip install 'depkit[plot]'"
+        message = "drawing needs matplotlib: pip install 'depkit-parser[plot]'"
         raise ArgumentError("plot", message) from None
     return matplotlib
 
 
-def _draw_figure(panels: Sequence[Panel], note: str) -> "Figure":
+def _draw_figure(panels: Sequence[Panel | Confusion], note: str) -> "Figure":
     """Draw panels one below the other, or in two columns if there are more than three."""
     from matplotlib.figure import Figure
 
@@ -136,19 +143,24 @@ def _draw_figure(panels: Sequence[Panel], note: str) -> "Figure":
     figure = Figure(figsize=(PANEL_WIDTH * columns, sum(heights) + 0.8), layout="constrained")
     grid = figure.subfigures(len(rows), columns, squeeze=False, height_ratios=heights)
     for panel, subfigure in zip(panels, grid.flat, strict=False):
-        if isinstance(panel, Diagram):
+        if isinstance(panel, Confusion):
+            _draw_heat_map(panel, subfigure)
+        elif isinstance(panel, Diagram):
             _draw_reliability(panel, subfigure)
         else:
             (_draw_curves if panel.curves else _draw_bars)(panel, subfigure)
-    _draw_legend(figure, panels)
+    if with_legend := [panel for panel in panels if isinstance(panel, Panel)]:
+        _draw_legend(figure, with_legend)
     figure.supxlabel(
         textwrap.fill(note, 72 * columns), x=0.99, ha="right", fontsize=11, color="#444444"
     )
     return figure
 
 
-def _height(panel: Panel) -> float:
+def _height(panel: Panel | Confusion) -> float:
     """Return the height of a panel in inches."""
+    if isinstance(panel, Confusion):
+        return 2.4 + 0.34 * len(panel.names)
     return 5.0 if panel.curves else 1.2 + len(panel.bins) * (0.14 + 0.14 * len(panel.values))
 
 
@@ -275,6 +287,29 @@ def _draw_bars(panel: Panel, figure: "SubFigure") -> None:
     axes.grid(axis="x", color="#dddddd")
     figure.suptitle(textwrap.fill(panel.bin_label, MAX_LINE_LENGTH), fontsize=12)
     figure.supxlabel(textwrap.fill(panel.value_label, MAX_LINE_LENGTH), fontsize=12)
+
+
+def _draw_heat_map(confusion: Confusion, figure: "SubFigure") -> None:
+    """Draw how often each gold value in a row is confused with each predicted value in a column."""
+    axes, counts = figure.subplots(), confusion.counts
+    title = f"confusions of {confusion.kind}" + f": {confusion.system}" * bool(confusion.system)
+    if not confusion.names:
+        figure.suptitle(f"{title}: none", fontsize=12)
+        axes.set_axis_off()
+        return
+    axes.imshow(counts, cmap="Oranges", vmin=0, aspect="auto")
+    for gold, predicted in np.argwhere(counts):
+        count = counts[gold, predicted]
+        colour = "white" if count > 0.6 * counts.max() else "black"
+        axes.text(predicted, gold, f"{count:,}", ha="center", va="center", color=colour, fontsize=9)
+    ticks = np.arange(len(confusion.names))
+    axes.set_xticks(ticks, confusion.names, rotation=60, ha="right", fontsize=10)
+    axes.set_yticks(ticks, confusion.names, fontsize=10)
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("gold")
+    if confusion.shown[0] < confusion.shown[1]:
+        title += f" ({confusion.shown[0]:,} of {confusion.shown[1]:,} errors)"
+    figure.suptitle(textwrap.fill(title, MAX_LINE_LENGTH), fontsize=12)
 
 
 def _line_style(system: int) -> dict[str, Any]:

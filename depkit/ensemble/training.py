@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
@@ -18,6 +17,7 @@ from depkit.files.children import Bond, run_child
 from depkit.files.isolation import safe_search_path
 from depkit.files.lock import lock_directory
 from depkit.files.progress import ProgressBars, RemoteProgressBars, apply_message
+from depkit.files.system import without_interrupts
 from depkit.parsers.engine.device import find_devices
 from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.model_directory import ENSEMBLE, TOKENIZER, write_ensemble
@@ -109,15 +109,14 @@ def _train_in_parallel(job: EnsembleJob, devices: Sequence[str], bars: ProgressB
     try:
         # A terminal sends Ctrl-C to all processes, but only the parent may react. The children
         # inherit the mask, so that they ignore the signal from the start.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        for device in devices[: job.folds]:
-            receiver, sender = context.Pipe(duplex=False)
-            arguments = (Bond(), _train_members, job, device, next_member, sender)
-            process = context.Process(target=run_child, args=arguments)
-            process.start()
-            processes[receiver] = process
-            sender.close()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        with without_interrupts():
+            for device in devices[: job.folds]:
+                receiver, sender = context.Pipe(duplex=False)
+                arguments = (Bond(), _train_members, job, device, next_member, sender)
+                process = context.Process(target=run_child, args=arguments)
+                process.start()
+                processes[receiver] = process
+                sender.close()
         _show_messages(processes, job.folds, bars)
     finally:
         bars.remove()

@@ -2,13 +2,11 @@
 
 import multiprocessing
 import os
-import signal
-import sys
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
-_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+from depkit.files.system import end_with_parent
 
 
 class Bond:
@@ -23,12 +21,7 @@ class Bond:
 
 def _bind(parent: int) -> Bond:
     """Let Linux kill this process when its parent ends; elsewhere `run_child` must do."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # It ended before the call.
-            os._exit(1)
+    end_with_parent(parent)
     return Bond()
 
 

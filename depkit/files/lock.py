@@ -1,21 +1,26 @@
 """Locks on directories, which the operating system frees when their process ends in any way.
 
 The lock is on a file in the directory: network file systems cannot lock a directory, and some of
-them refuse to write to a locked file. On a file system without locks, and on Windows, nothing is
-locked.
+them refuse to write to a locked file. On a file system without locks, nothing is locked.
+
+The package filelock is not used. Its locks say neither which process has locked a directory nor
+whether an existing file is a lock or somebody's data, and it would be needed for 20 lines only.
 """
 
 import errno
 import os
+import platform
 import re
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from glob import escape
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
+
+from depkit.files.system import is_own, lock_file, open_own, removes_open_files
 
 LOCK = ".lock"
 _MAX_ATTEMPTS = 100
@@ -45,8 +50,11 @@ def lock_directory(directory: Path) -> Iterator[None]:
             remove_abandoned(directory)
             yield
         finally:
+            if file and not removes_open_files():
+                file.close()
             # Another process that locks the directory from now on makes a file of its own.
-            (directory / LOCK).unlink(missing_ok=True)
+            with suppress(PermissionError) if not removes_open_files() else nullcontext():
+                (directory / LOCK).unlink(missing_ok=True)
             if file:
                 file.close()
     finally:
@@ -73,6 +81,8 @@ def temporary_path(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
         if file:
             file.close()
+            if not removes_open_files():
+                shutil.rmtree(folder, ignore_errors=True)
             with suppress(OSError):
                 folder.rmdir()  # On NFS, a file that is removed disappears when it is closed.
 
@@ -123,17 +133,15 @@ def _remove_if_abandoned(folder: Path) -> None:
     Without locks, it is not removed: it may be in use.
     """
     with suppress(OSError, LockedError):
-        if not folder.is_dir() or folder.is_symlink() or not _is_own(folder):
+        if not folder.is_dir() or folder.is_symlink() or not is_own(folder):
             return  # It may lead to files of any kind.
         # It is empty if the process was killed before it locked the directory.
         if (folder / LOCK).exists() or not any(folder.iterdir()):
             if file := _lock(folder):
                 with file:
+                    shutil.rmtree(folder, ignore_errors=not removes_open_files())
+                if not removes_open_files():
                     shutil.rmtree(folder)
-
-
-def _is_own(path: Path) -> bool:
-    return hasattr(os, "getuid") and path.stat().st_uid == os.getuid()
 
 
 def _lock(directory: Path) -> BinaryIO | None:
@@ -146,7 +154,7 @@ def _lock(directory: Path) -> BinaryIO | None:
     while True:
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            file = open(path, "r+b", buffering=0, opener=_open_or_create)
+            file = open(path, "r+b", buffering=0, opener=open_own)
         except (FileNotFoundError, FileExistsError):
             # Another process has just removed the directory, or something else has its name.
             attempts += 1
@@ -159,33 +167,24 @@ def _lock(directory: Path) -> BinaryIO | None:
             file.close()
             raise
         try:
-            import fcntl  # not on Windows
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
+            is_locked = lock_file(file)
+        except BlockingIOError:
             with file:
                 raise LockedError(
                     f"{directory} is in use by {_read_owner(file)}; wait until it has ended, or"
                     " name another directory"
                 ) from None
-        except (ModuleNotFoundError, OSError):
+        if not is_locked:
             file.close()
             return None
         with suppress(FileNotFoundError):
             if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
                 with suppress(OSError):  # The disk is full, but the lock is valid.
-                    file.write(f"{os.getpid()} {os.uname().nodename}".encode())
+                    file.write(f"{os.getpid()} {platform.node()}".encode())
                     # Truncating first would make ext4 write to the disk when the file is closed.
                     file.truncate()
                 return file
         file.close()  # Its process has just ended and removed it.
-
-
-def _open_or_create(path: str, flags: int) -> int:
-    # A symbolic link in a stranger's directory could lead to a file of the user, and opening a FIFO
-    # could wait forever.
-    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    return os.open(path, flags | os.O_CREAT, 0o666)
 
 
 def _check_own(file: BinaryIO, path: Path) -> None:
@@ -212,4 +211,4 @@ def _read_owner(file: BinaryIO) -> str:
     process, _, machine = content.decode("utf-8", "replace").partition(" ")
     if not process.isdecimal() or not machine.isprintable():
         return "another process"
-    return f"process {process}" + (f" on {machine}" if machine != os.uname().nodename else "")
+    return f"process {process}" + (f" on {machine}" if machine != platform.node() else "")

@@ -3,6 +3,7 @@
 The name `-` stands for stdin or stdout, and .gz and .xz files are compressed or decompressed.
 """
 
+import codecs
 import gzip
 import io
 import lzma
@@ -12,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -56,6 +58,50 @@ def decode_lines(
     limited = limit_stream(binary, encoding, file, has_sentences)
     with _wrap_text(limited, encoding) as text:
         yield text
+
+
+def lines_on_arrival(
+    binary: BinaryIO,
+    encoding: str,
+    file: str,
+    *,
+    has_sentences: bool | None,
+    has_arrived: Callable[[], bool],
+) -> Iterator[str]:
+    """Yield the lines of a pipe as `decode_lines` does, and "" whenever no more have arrived.
+
+    Raises the errors of `decode_lines`. has_arrived: see `arrival.make_arrival_test`.
+    """
+    if peek := getattr(binary, "peek", None):
+        check_encoding(peek(1024), encoding, file)
+    limited = limit_stream(binary, encoding, file, has_sentences)
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+    except LookupError:
+        raise ValueError(f"the text encoding {encoding!r} is unknown") from None
+    rest = ""
+    for data in chain(read_on_arrival(limited, has_arrived), [b""]):
+        if data is None:
+            yield ""
+            continue
+        *lines, rest = (rest + decoder.decode(data, not data)).split("\n")
+        for line in lines:
+            yield line + "\n"
+    if rest:
+        yield rest
+
+
+def read_on_arrival(
+    binary: BinaryIO, has_arrived: Callable[[], bool] | None
+) -> Iterator[bytes | None]:
+    """Yield the bytes that are available, and None whenever no more have arrived."""
+    while True:
+        if has_arrived and not has_arrived():
+            yield None
+        data = _read_available(binary)
+        if not data:
+            return
+        yield data
 
 
 @contextmanager
@@ -120,6 +166,9 @@ class _WatchedStream(io.RawIOBase):
         self.watch(len(chunk))
         return len(chunk)
 
+    def fileno(self) -> int:
+        return self.file.fileno()
+
     def seekable(self) -> bool:
         return self.file.seekable()
 
@@ -170,6 +219,9 @@ class _RewoundStream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def fileno(self) -> int:
+        return self.rest.fileno()
+
     def readinto(self, buffer: Any) -> int:
         chunk = self.opening or _read_available(self.rest)
         count = min(len(buffer), len(chunk))
@@ -200,6 +252,12 @@ def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) 
         yield cast(TextIO, EscapingStream(text, colours)) if is_terminal else text
 
 
+def is_written_directly(path: PathLike) -> bool:
+    """Return whether a file is stdout, a pipe or a device, whose reader sees what is written."""
+    name = os.fspath(path)
+    return name == "-" or (os.path.exists(name) and not os.path.isfile(name))
+
+
 @contextmanager
 def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
     """Open a stream of the bytes of a file or of stdout; see `open_output`."""
@@ -210,10 +268,9 @@ def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
         with name_file_in_errors(STDOUT):
             yield sys.stdout.buffer
         return
-    direct = os.path.exists(name) and not os.path.isfile(name)
     with (
         name_file_in_errors(name),
-        nullcontext(Path(name)) if direct else atomic(name) as destination,
+        nullcontext(Path(name)) if is_written_directly(name) else atomic(name) as destination,
         open(destination, "wb") as file,
         _wrap_compression(file, name, "wb") as binary,
     ):

@@ -7,16 +7,17 @@ function that `Parser.make_preparer` returns, and calls `parse_batch` for each b
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, tee
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast
 
 import numpy as np
 
 from depkit.corpus.blocks import Part
 from depkit.corpus.io import PathLike
+from depkit.corpus.notebook import Sentences
 from depkit.corpus.sentence import Sentence, as_iterable, check_surrogates, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.corpus.tree import with_tags
@@ -30,6 +31,18 @@ from depkit.parsers.inputs.elmo import describe_features, read_features
 from depkit.parsers.inputs.parts import check_inputs, describe_inputs
 from depkit.parsers.inputs.penn_escapes import PennEscapes
 from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.parse_options import (
+    OTHER_NAMES,
+    Decode,
+    Heads,
+    ParseOptions,
+    Prob,
+    Root,
+    Tags,
+    Valid,
+    choose_decoder,
+    choose_probabilities,
+)
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import read_input
 from depkit.parsers.text.tokenizer import Tokenizer
@@ -73,14 +86,20 @@ class Parser(ABC):
         default=None, kw_only=True
     )
 
+    # Called when the next sentence of a stream has not arrived, so that `parse` is about to wait
+    on_wait: Callable[[], object] = field(default=lambda: None, kw_only=True)
+
     # What `parse` predicts: "dependencies", "constituents", or "" if there is only `tag`
     trees: ClassVar[str] = "dependencies"
     # The arguments of `parse` that not all families have, and their values
     options: ClassVar[Mapping[str, Sequence[str]]] = {}
 
-    def __call__(self, sentences: Parsable, **options: Any) -> list[Sentence]:
-        """Parse a text or sentences; `parse` describes the arguments."""
-        return list(self.parse(sentences, **options))
+    def __call__(
+        self, sentences: Parsable, tags: Tags = "missing", **options: Unpack[ParseOptions]
+    ) -> Sentences:
+        """Parse a text or sentences, and return a list; `parse` describes the arguments."""
+        options.setdefault("stream", False)
+        return Sentences(self.parse(sentences, tags, **options))
 
     def __repr__(self) -> str:
         names = self.vocabulary.columns
@@ -115,21 +134,30 @@ class Parser(ABC):
     def parse(
         self,
         sentences: Parsable,
-        tags: str = "missing",
+        tags: Tags = "missing",
         *,
-        algorithm: str | None = None,
-        root: str | None = None,
-        probabilities: str = "",
+        decode: Decode | None = None,
+        root: Root | None = None,
+        prob: Prob = False,
         passes: int = 1,
-        heads: str = "predict",
+        heads: Heads = "predict",
         best: int = 1,
-        valid: str = "",
+        valid: Valid = "",
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
+        stream: bool | None = None,
+        algorithm: str | None = None,
+        probabilities: str = "",
     ) -> Iterator[Sentence]:
         """Yield the sentences with predicted trees, in input order and with bounded memory.
 
-        Up to two chunks of about 40,000 words are read ahead of the sentences that are yielded.
+        >>> import depkit
+        >>> parser = depkit.load()
+        >>> for sentence in parser.parse([["Birds", "sing"]], prob=True):
+        ...     print(sentence[0].head, "ArcProb" in sentence[0].misc)
+        sing True
+
+        Up to three parts of about 40,000 words are read ahead of the sentences that are yielded.
 
         Args:
             sentences: Running text, which the tokenizer splits into sentences; or one `Sentence`;
@@ -137,11 +165,11 @@ class Parser(ABC):
             tags: "predict" overwrites tags. "missing" fills in columns that are all `_`, but FEATS
                 and LEMMA, which can be empty on purpose, only if UPOS and XPOS are also all `_`.
                 "keep" does not change tags.
-            algorithm: The decoder, "mst", "eisner", "argmax" or "mbr", which finds the tree with
-                the highest expected number of correct heads; by default, that of the model.
+            decode: The decoder, "mst", "eisner", "argmax" or "mbr", which finds the tree with the
+                highest expected number of correct heads; by default, that of the model.
             root: "single" or "multi"; by default, or if it is "auto", that of the model.
-            probabilities: "local" writes the probabilities of the head and of the label of each
-                word into MISC. They are calibrated if the model is. "marginal" writes the marginal
+            prob: True or "local" writes the probabilities of the head and of the label of each word
+                into MISC. They are calibrated if the model is. "marginal" writes the marginal
                 probability of the head over all trees, which takes cubic time.
             passes: For a parser that corrects parses, how often the trees are corrected.
             heads: "keep" keeps the heads and labels that words already have, and obeys `Heads`,
@@ -157,6 +185,13 @@ class Parser(ABC):
                 fit in memory is split.
             context: The contextual vectors of each sentence, [1 + words, layers, width], those of
                 w0 first. A parser that reads ELMo vectors needs them; see `attach_features`.
+            stream: Whether a tree is yielded as soon as it is computed, even if the next sentence
+                is late. A thread of its own then iterates over the sentences. By default, this is
+                so for generators and other iterables without a length. If False, and if there is
+                `context`, they are read on the calling thread, about 1,000 words before the first
+                tree.
+            algorithm: The former name of `decode`.
+            probabilities: The former name of `prob`.
 
         Raises:
             ValueError: An argument is invalid, or the parser does not predict what is asked.
@@ -169,6 +204,9 @@ class Parser(ABC):
         if not self.trees:
             raise ValueError("this model is a tagger, which predicts no trees; use depkit tag")
         self._check_tags(tags, ("missing", "keep", "predict"))
+        algorithm = choose_decoder(decode, algorithm)
+        probabilities = choose_probabilities(prob, probabilities)
+        stream = is_stream(sentences, stream, context)
         for name, number in (("passes", passes), ("best", best)):
             if number < 1:
                 raise ValueError(f"`{name}` is {number}; it must be 1 or more")
@@ -199,13 +237,13 @@ class Parser(ABC):
             sentences = self.check_request(self.to_sentences(sentences), **options)
         contexts = [None] * passes if context is None else tee(context, passes)
         # Only the last pass reports progress, and computes probabilities.
-        silent = replace(self, on_batch_computed=None)
+        silent = replace(self, on_batch_computed=None, on_wait=lambda: None)
         decoding = {name: value for name, value in options.items() if name != "probabilities"}
         compute: Any = partial(silent.parse_batch, tags=tags, **decoding)
         for vectors in contexts[:-1]:
-            sentences = silent.map_batches(sentences, compute, batch_tokens, vectors)
+            sentences = silent.map_batches(sentences, compute, batch_tokens, vectors, stream=stream)
         compute = partial(self.parse_batch, tags=tags, **options)
-        results = self.map_batches(sentences, compute, batch_tokens, contexts[-1])
+        results = self.map_batches(sentences, compute, batch_tokens, contexts[-1], stream=stream)
         yield from chain.from_iterable(results) if best > 1 else results
 
     def check_request(self, sentences: Iterable[Sentence], **options: Any) -> Iterable[Sentence]:
@@ -217,7 +255,9 @@ class Parser(ABC):
 
     def check_options(self, names: Iterable[str]) -> None:
         """Raise ConfigError at the name of an argument of `parse` that the family does not have."""
+        shown = {other: name for name, other in OTHER_NAMES.items()}
         for name in sorted(set(names) - self.options.keys()):
+            name = shown.get(name, name)
             raise ConfigError(f"models of the family {self.config.family} do not support `{name}`")
 
     @abstractmethod
@@ -240,17 +280,18 @@ class Parser(ABC):
     ) -> Iterator[Sentence]:
         """Yield the sentences with predictions in all columns that the parser predicts."""
         if not self.trees:
-            return self.tag(sentences, context=context)
-        tags = "predict" if self.config.predicted_tags else "keep"
-        return self.parse(sentences, tags, context=context)
+            return self.tag(sentences, context=context, stream=False)
+        tags: Tags = "predict" if self.config.predicted_tags else "keep"
+        return self.parse(sentences, tags, context=context, stream=False)
 
     def tag(
         self,
         sentences: Parsable,
-        tags: str = "predict",
+        tags: Literal["missing", "predict"] = "predict",
         *,
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
+        stream: bool | None = None,
     ) -> Iterator[Sentence]:
         """Yield the sentences with predicted tags, FEATS and lemmas; their trees do not change.
 
@@ -259,8 +300,9 @@ class Parser(ABC):
         self._check_tags(tags, ("missing", "predict"))
         if not self.config.predicted_tags:
             raise ValueError("this model predicts no tags")
+        stream = is_stream(sentences, stream, context)
         compute = partial(self.tag_batch, tags=tags)
-        yield from self.map_batches(sentences, compute, batch_tokens, context)
+        yield from self.map_batches(sentences, compute, batch_tokens, context, stream=stream)
 
     def _check_tags(self, tags: str, choices: Sequence[str]) -> None:
         _check_choice("tags", tags, choices)
@@ -300,6 +342,8 @@ class Parser(ABC):
         compute: Compute[T],
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
+        *,
+        stream: bool = False,
     ) -> Iterator[T]:
         """Apply a function to batches of sentences, and yield its results in input order.
 
@@ -321,6 +365,7 @@ class Parser(ABC):
         yield from map_batches(
             self._check_sentences(sentences), self.make_preparer(), compute_and_report, self.engine,
             batch_tokens=batch_tokens, workers=self.workers, context=context,
+            on_wait=(lambda: self.on_wait()) if stream else None,  # it may be set while parsing
         )  # fmt: skip
 
     def to_sentences(self, sentences: Parsable) -> Iterable[Sentence]:
@@ -433,8 +478,16 @@ class Parser(ABC):
 
 def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
+        name = {other: name for name, other in OTHER_NAMES.items()}.get(name, name)
         *others, last = choices
         raise ValueError(f"{name} can be {', '.join(others)} or {last}, not {value!r}")
+
+
+def is_stream(sentences: Parsable, stream: bool | None, context: object) -> bool:
+    """Return whether a thread of its own reads the sentences; see the arguments of `parse`."""
+    if context is not None:  # The vectors may be read from a file together with the sentences.
+        return False
+    return not isinstance(sentences, Sized) if stream is None else stream
 
 
 @dataclass(frozen=True)

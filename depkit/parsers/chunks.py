@@ -3,13 +3,14 @@
 A chunk is a part of the stream of sentences, large enough that sentences of similar length can be
 batched together. All of its sentences are in the same block of their file, see `corpus.blocks`,
 unless the engine has the same results for any batches. Its sentences are read and encoded while
-batches of the previous chunk are computed.
+batches of the previous chunk are computed. If the sentences are a stream that waits, a chunk ends
+with the last sentence that has arrived.
 """
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from itertools import repeat
 from threading import Lock, Semaphore
 from typing import Any, Generic, TypeVar
@@ -20,10 +21,14 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.batching import Batches, exact_batches, length_batches
 from depkit.parsers.inputs.dataset import layout
+from depkit.parsers.read_ahead import ReadAhead
 
 FIRST_CHUNK = 1_000  # words read before the first batch is computed
 GROWTH = 8  # each chunk has this many times the words of the previous one, up to CHUNK
 CHUNK = 40_000  # words of the largest chunk
+# Seconds that a stream must wait before a chunk ends, if results depend on the batches. As long as
+# the input is faster, the chunks and the results do not depend on its speed.
+PAUSE = 0.05
 
 # Encodes the sentences of a chunk, and their contextual vectors ([] if there are none)
 Prepare = Callable[[Sequence[Sentence], Sequence[np.ndarray]], Batches]
@@ -41,12 +46,12 @@ def map_batches(
     batch_tokens: int,
     workers: int,
     context: Iterable[np.ndarray] | None = None,
+    on_wait: Callable[[], object] | None = None,
 ) -> Iterator[T]:
     """Apply a function to batches of sentences, and yield its results in the sentences' order.
 
     With several workers, three chunks at most are in memory: one is read and prepared, batches of
-    the second are computed on threads, and results of the third are consumed. The results of the
-    first chunk are yielded before a second one is read, so that slow input is not delayed.
+    the second are computed on threads, and results of the third are consumed.
 
     Args:
         sentences: Any number of sentences; they are read lazily.
@@ -57,6 +62,10 @@ def map_batches(
             sentence is a batch by itself.
         workers: The number of batches that are computed at the same time.
         context: The contextual vectors of each sentence.
+        on_wait: If given, the sentences are a stream, which a thread of its own reads. Whenever no
+            further sentence has arrived, those before it are computed and their results yielded.
+            The function is called before this function waits. If None, reading and computing take
+            turns, and the first results need FIRST_CHUNK words.
 
     Yields:
         One result for each sentence.
@@ -73,7 +82,7 @@ def map_batches(
     )
     results = _generate_results(
         pairs, prepare=prepare, compute=compute, engine=engine, batch_tokens=batch_tokens,
-        workers=workers,
+        workers=workers, on_wait=on_wait,
     )  # fmt: skip
     if workers == 1:
         yield from results
@@ -98,14 +107,16 @@ def _generate_results(
     engine: Engine,
     batch_tokens: int,
     workers: int,
+    on_wait: Callable[[], object] | None,
 ) -> Generator[T, None, None]:
     """Do what `map_batches` does, without changing the number of threads of this thread."""
     sentences: list[Sentence] = []  # the sentences of the next chunk
     context: list[np.ndarray] = []
     block, words, limit = 0, 0, FIRST_CHUNK
     started: deque[_Chunk[T]] = deque()
-    reader, reading_error = iter(pairs), None
-    with _make_executor(engine, workers) as executor:
+    stream = ReadAhead(pairs, lambda pair: len(pair[0]), CHUNK) if on_wait else None
+    reader, reading_error = stream or iter(pairs), None
+    with _make_executor(engine, workers) as executor, closing(stream) if stream else nullcontext():
         slots = _Slots(workers)
 
         def finish_chunk() -> Iterator[T]:
@@ -116,10 +127,26 @@ def _generate_results(
             chunk.submit(executor, batch_tokens)
             started.append(chunk)
             sentences, context = [], []
-            while len(started) > (workers > 1 and limit > FIRST_CHUNK):
+            if stream:
+                for future in chunk.batches:
+                    future.add_done_callback(stream.wake)
+            while len(started) > (workers > 1 and (limit > FIRST_CHUNK or stream is not None)):
                 yield from started.popleft().results()
 
+        def await_sentence(stream: ReadAhead[Any], on_wait: Callable[[], object]) -> Iterator[T]:
+            """Compute and yield the results of what has been read, until a sentence arrives."""
+            while not stream.has_arrived():
+                if started and started[0].is_done():
+                    yield from started.popleft().results()
+                elif not sentences or started:
+                    on_wait()
+                    stream.wait()
+                elif not (engine.pads_batches and stream.arrives_within(PAUSE)):
+                    yield from finish_chunk()
+
         while True:
+            if stream and on_wait:
+                yield from await_sentence(stream, on_wait)
             try:
                 sentence, vectors = next(reader)
             except StopIteration:

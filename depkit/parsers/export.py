@@ -96,6 +96,22 @@ def export_model(
     return [directory / name for name in graphs]
 
 
+def export(
+    model: PathLike, output: PathLike | None = None, *, sentences: Iterable[Sentence] = ()
+) -> list[Path]:
+    """Export the network of a model, so that it is run without torch, as `depkit export` does.
+
+    >>> import depkit
+    >>> depkit.export("my.model", "my-exported.model")  # doctest: +SKIP
+
+    Args:
+        model: The directory of a model.
+        output: A copy of the directory to make; None changes the directory itself.
+        sentences: As for `export_model`, which has the same errors and result.
+    """
+    return export_model(model, sentences, output)
+
+
 def make_graphs(
     parser: "Parser",
     sentences: Sequence[Sentence],

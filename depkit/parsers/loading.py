@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from depkit.corpus.io import PathLike
+from depkit.files.system import GPU_FILES, count_available_cores
 from depkit.parsers.base import Parser
 from depkit.parsers.config import apply_test_time_settings
 from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
@@ -40,6 +41,11 @@ def load(
     engine: EngineName = "auto",
 ) -> Parser:
     """Load a parser from a model directory, or a bundled model by name.
+
+    >>> import depkit
+    >>> parser = depkit.load("en-ewt", threads=1)
+    >>> [(word.form, word.deprel) for word in parser("Birds sing.")[0]]
+    [('Birds', 'nsubj'), ('sing', 'root'), ('.', 'punct')]
 
     Args:
         model: The path of the directory, or the name of a bundled model.
@@ -108,8 +114,7 @@ def find_obstacle(path: Path, device: str, precision: str, settings: Sequence[st
 
 def has_gpu() -> bool:
     """Return whether torch finds a GPU; it is imported only if there may be one."""
-    signs = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
-    if not (sys.platform in ("darwin", "win32") or any(map(os.path.exists, signs))):
+    if not (sys.platform in ("darwin", "win32") or any(map(os.path.exists, GPU_FILES))):
         return False
     try:
         from depkit.parsers.engine.device import find_device
@@ -143,5 +148,4 @@ def count_cores() -> int:
     number = os.environ.get("OMP_NUM_THREADS", "")
     if number.isdigit() and int(number):
         return int(number)
-    affinity = getattr(os, "sched_getaffinity", None)  # only on some systems
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    return count_available_cores()

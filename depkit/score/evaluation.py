@@ -76,6 +76,9 @@ class Evaluation:
         sizes: The names of the counts that tell how much was scored.
         warnings: What may be wrong with the file of the system.
         shows_precision: Whether precision and recall of each metric are told as well.
+        intervals: Both ends of the 95% bootstrap interval of each metric, if it was asked for.
+        differences: For each metric, the `significance.Difference` from a baseline (difference, p),
+            if a test was asked for.
     """
 
     system: str
@@ -90,6 +93,8 @@ class Evaluation:
     sizes: tuple[str, ...] = ("sentences", "words", "scored")
     warnings: tuple[str, ...] = ()
     shows_precision: bool = False
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    differences: Mapping[str, Any] = field(default_factory=dict)
 
     UAS = _score("UAS", "Unlabelled attachment score: the share of words with the correct head.")
     LAS = _score("LAS", "Labelled attachment score: the share with the correct head and relation.")

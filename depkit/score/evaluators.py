@@ -6,7 +6,7 @@ options: it says which options it cannot have, scores and analyzes systems, and 
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from depkit.score.evalb_report import format_report
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.groupings import GROUPINGS, Grouping
 from depkit.score.punctuation import parse_policy
+from depkit.score.significance import DEFAULT_SEED, choices, compare_systems, intervals
 
 Trees = PathLike | Sentence | Iterable[Sentence]
 _MAX_LISTED = 10  # numbers of trees that a warning lists
@@ -289,12 +290,23 @@ def evaluate(
     pred: Trees,
     punct: str = "keep",
     *,
-    subtypes: str = "keep",
+    align: bool = False,
+    subtypes: str | None = None,
+    confidence: bool = False,
+    test: str | None = None,
+    baseline: Trees | None = None,
+    seed: int = DEFAULT_SEED,
     encoding: str = "utf-8",
     evalb: str | None = None,
     predicted: bool = False,
 ) -> Evaluation:
     """Score one system's trees against the gold trees over the same words.
+
+    >>> import depkit
+    >>> gold = depkit.Sentence.from_words(["Stop", "it"], head=[0, 1], deprel=["root", "obj"])
+    >>> scores = depkit.evaluate(gold, gold.with_tree([0, 1], ["root", "nsubj"]))
+    >>> scores.UAS, scores.LAS
+    (100.0, 50.0)
 
     Files of bracketed trees are scored as by EVALB; see `evalb.evaluate_trees`. A predicted word
     without a head counts as wrong.
@@ -303,7 +315,14 @@ def evaluate(
         gold: A path (`-` is standard input, .gz and .xz are decompressed) or sentences.
         pred: A path or sentences, possibly in another format than the gold file.
         punct: The punctuation policy of `score.punctuation`, which reads the gold words only.
-        subtypes: "keep", or "drop" to cut relations at their first `:`.
+        align: Whether the trees may split the same text into other words, as in the CoNLL 2018
+            evaluation.
+        subtypes: "keep", or "drop" to cut relations at their first `:`; by default "keep" or, with
+            `align`, "drop".
+        confidence: Whether to compute the `intervals` of the metrics.
+        test: "ar", "bootstrap" or "mcnemar" tests the `differences` from a baseline.
+        baseline: The trees of another system, for `test`.
+        seed: The seed of intervals and tests.
         encoding: The encoding of the files.
         evalb: For bracketed trees, the parameters of EVALB: a name or a parameter file.
         predicted: Whether to score the automatic columns of a system in CoNLL-09, such as PHEAD and
@@ -313,10 +332,23 @@ def evaluate(
         ArgumentError: An argument has a wrong value, or no effect on what the files contain.
         FormatError: The words differ, a gold word has no head, the column of the policy has
             nothing but `_`, or no word is scored.
+        ValueError: There is a test without a baseline, or a baseline without a test.
         OSError: A file cannot be read.
     """
+    if (test is None) != (baseline is None):
+        raise ValueError("`test` needs `baseline`, the trees of another system, and the reverse")
+    systems = [pred] if baseline is None else [baseline, pred]
     evaluator = find_evaluator(
-        [gold, pred], punct=punct, subtypes=subtypes, encoding=encoding, evalb=evalb,
-        predicted=predicted,
+        [gold, *systems], align=align, punct=punct, subtypes=subtypes, encoding=encoding,
+        evalb=evalb, predicted=predicted,
     )  # fmt: skip
-    return evaluator.evaluate(gold, [pred])[0]
+    evaluator.refuse(test=test)
+    evaluations = evaluator.evaluate(gold, systems)
+    evaluation = evaluations[-1]
+    return replace(
+        evaluation,
+        system=evaluation.system or f"system {len(systems)}",
+        choices=(*evaluation.choices, *choices(confidence, test, seed)),
+        intervals=intervals(evaluation, seed=seed) if confidence else {},
+        differences=compare_systems(evaluations, test, seed=seed)[0] if test else {},
+    )

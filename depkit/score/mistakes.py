@@ -1,11 +1,14 @@
 """The most frequent confusions of tags, relations and heads, and the sentences with most errors."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from depkit.score.attachment import Data
+from depkit.score.evaluators import Trees, find_evaluator
 from depkit.score.words import Comparison, Words
 
 CodesAndNames = tuple[np.ndarray, list[str]]  # [word] integer codes, and the name of each code
@@ -46,29 +49,118 @@ def confusion_rows(data: Data, kind: str, top: int | None = None) -> list[dict[s
     Raises ValueError if `kind` is not one of CONFUSIONS, and FormatError if the gold file has
     nothing but `_` in the column.
     """
+    return [
+        dict(zip(CONFUSION_COLUMNS, (system, kind, *confusion), strict=True))
+        for system, confusions in _confusions(data, kind)
+        for confusion in confusions[:top]
+    ]
+
+
+def _confusions(data: Data, kind: str) -> Iterator[tuple[str, list[tuple[str, str, int, float]]]]:
+    """Yield the name of each system, and its confusions: gold, predicted, count and share."""
     if kind not in CONFUSIONS:
         raise ValueError(f"there is no confusion of '{kind}'; choose from {', '.join(CONFUSIONS)}")
     words = data.words
     data.require_column("upos" if kind == "head" else kind)
     gold, names = CONFUSIONS[kind](words, words.gold)
     sizes = np.bincount(gold[data.scored], minlength=len(names))
-    rows = []
     for system, correct in zip(words.systems, data.correct, strict=True):
         predicted, _ = CONFUSIONS[kind](words, system)
         wrong = data.scored & (~correct["UAS"] if kind == "head" else gold != predicted)
         pairs, counts = np.unique(
             gold[wrong].astype(np.int64) * len(names) + predicted[wrong], return_counts=True
         )
-        confusions = [
+        confusions = sorted(
             (-count, names[pair // len(names)], names[pair % len(names)], pair // len(names))
             for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)
-        ]
-        for negative_count, gold_name, predicted_name, code in sorted(confusions)[:top]:
-            count = -negative_count
-            share = 100.0 * count / int(sizes[code])
-            row = (system.name, kind, gold_name, predicted_name, count, share)
-            rows.append(dict(zip(CONFUSION_COLUMNS, row, strict=True)))
-    return rows
+        )
+        yield (
+            system.name,
+            [
+                (gold_name, predicted_name, -count, 100.0 * -count / int(sizes[code]))
+                for count, gold_name, predicted_name, code in confusions
+            ],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """The confusions of a system as a matrix, without words that are correct.
+
+    kind: what is confused; names: the values with the most confusions, the most frequent first;
+    counts: [gold, predicted], the numbers of words; shown: how many of all confusions these are;
+    choices: the settings for the signature.
+    """
+
+    system: str
+    kind: str
+    names: list[str]
+    counts: np.ndarray
+    shown: tuple[int, int]
+    choices: tuple[tuple[str, str], ...]
+
+
+def confusion_matrices(data: Data, kind: str, top: int = 15) -> list[Confusion]:
+    """Return the matrix of each system, of the `top` values that are confused most often.
+
+    The errors are those of `confusion_rows`.
+    """
+    matrices = []
+    for system, confusions in _confusions(data, kind):
+        totals: Counter[str] = Counter()
+        for gold, predicted, count, _ in confusions:
+            totals.update(dict.fromkeys((gold, predicted), count))
+        index = {name: i for i, (name, _) in enumerate(totals.most_common(top))}
+        counts = np.zeros((len(index), len(index)), dtype=np.int64)
+        for gold, predicted, count, _ in confusions:
+            if gold in index and predicted in index:
+                counts[index[gold], index[predicted]] = count
+        shown = int(counts.sum()), sum(count for _, _, count, _ in confusions)
+        matrices.append(Confusion(system, kind, list(index), counts, shown, data.choices))
+    return matrices
+
+
+def confusion(
+    gold: Trees,
+    *preds: Trees,
+    what: str = "deprel",
+    top: int | None = None,
+    punct: str = "keep",
+    subtypes: str = "keep",
+    encoding: str = "utf-8",
+) -> list[dict[str, Any]]:
+    """List what systems confuse, the most frequent first, as `depkit analyze --confusion` does.
+
+    >>> import depkit
+    >>> gold = depkit.Sentence.from_words(["Stop", "it"], head=[0, 1], deprel=["root", "obj"])
+    >>> for row in depkit.confusion(gold, gold.with_tree([0, 1], ["root", "nsubj"])):
+    ...     print(row["gold"], row["predicted"], row["count"], row["share"])
+    obj nsubj 1 100.0
+
+    Args:
+        gold: A path or sentences.
+        preds: For each system, a path or sentences.
+        what: "deprel", "upos", "xpos", or "head", for the tags of wrong heads.
+        top: How many confusions of each system to list; None for all.
+        punct: The punctuation policy, as for `evaluate`.
+        subtypes: "keep", or "drop" to cut relations at their first `:`.
+        encoding: The encoding of the files.
+
+    Raises:
+        ValueError: There is no system, or no such confusion.
+        ArgumentError, FormatError, OSError: As `evaluate`.
+    """
+    if not preds:
+        raise ValueError("confusion needs the trees of at least one system, after the gold trees")
+    options: dict[str, Any] = {"punct": punct, "subtypes": subtypes, "encoding": encoding}
+    evaluator = find_evaluator([gold, *preds], **options)
+    evaluator.refuse(confusion=what)
+    found = _confusions(evaluator.read(gold, preds), what)
+    return [
+        dict(zip(CONFUSION_COLUMNS, (name or f"system {number}", what, *row), strict=True))
+        for number, (name, rows) in enumerate(found, start=1)
+        for row in rows[:top]
+    ]
 
 
 def worst_sentence_rows(data: Data, metric: str, top: int) -> list[dict[str, Any]]:

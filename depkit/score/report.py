@@ -55,6 +55,14 @@ def analyze(
 ) -> list[dict[str, Any]]:
     """Compute the scores of one or several systems in bins, as `depkit analyze` does.
 
+    >>> import depkit
+    >>> gold = depkit.Sentence.from_words(["Stop", "it"], head=[0, 1], deprel=["root", "obj"])
+    >>> for row in depkit.analyze(gold, gold.with_tree([0, 1], ["root", "nsubj"]), by="deprel"):
+    ...     print(row["bin"], row["gold"], row["predicted"], row["f1"])
+    obj 1 0 0.0
+    root 1 1 100.0
+    nsubj 0 1 0.0
+
     Of files of bracketed trees, the constituents are sorted into bins.
 
     Args:

@@ -80,7 +80,7 @@ class Request:
         views: list[View] = []
         if (
             (has_bins and not self.agreement)
-            or (self.plot and not self.calibration)
+            or (self.plot and not (self.calibration or self.confusion))
             or not (self.confusion or self.worst or self.calibration or self.agreement)
         ):
             views = self._views(evaluator, metric)
@@ -151,8 +151,8 @@ class Request:
             ("bins", has_bins and self.agreement, self.by, "`by` or `calibration`"),
             ("agreement", self.agreement, several, "two or more PRED files"),
             (
-                "plot", self.plot and self.agreement, self.calibration,
-                "a table of bins or `calibration`",
+                "plot", self.plot and self.agreement, self.calibration or self.confusion,
+                "a table of bins, `calibration` or `confusion`",
             ),
             ("measure", self.measure, self.plot and views, "`plot` of a table of bins"),
             (

@@ -47,7 +47,7 @@ def import_ray(address: str) -> Any:
     try:
         import ray
     except ModuleNotFoundError:
-        raise ValueError("`distribute` ray needs Ray: pip install 'depkit[ray]'") from None
+        raise ValueError("`distribute` ray needs Ray: pip install 'depkit-parser[ray]'") from None
     return ray
 
 

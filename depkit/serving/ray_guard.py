@@ -27,11 +27,13 @@ def start_guard() -> Iterator[None]:
 
     The processes are found in /proc; on a system without it, nothing is done.
     """
-    if not Path("/proc/self/environ").exists():
+    from depkit.files.system import PROCESSES
+
+    if not Path(PROCESSES, "self/environ").exists():
         yield
         return
     value = secrets.token_hex()
-    command = [sys.executable, "-I", "-S", __file__, value]
+    command = [sys.executable, "-I", "-S", __file__, value, PROCESSES]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as guard:
         os.environ[_MARK] = value
         try:
@@ -42,17 +44,18 @@ def start_guard() -> Iterator[None]:
             guard.stdin.close()
 
 
-def _find_processes(value: str, known: set[tuple[int, str]]) -> list[int]:
+def _find_processes(value: str, known: set[tuple[int, str]], directory: str) -> list[int]:
     """Return the processes that run, of those that are known, marked, or children of such ones.
 
     Some processes overwrite their environment when they change their title, so they are only found
     before they do so, or as children.
 
     known: the process ids and start times of processes that were found before; it is extended.
+    directory: where the system describes its processes.
     """
     entry, running = f"{_MARK}={value}".encode(), []
     count, parents = len(known), {pid for pid, _ in known}
-    for path in Path("/proc").glob("[0-9]*"):
+    for path in Path(directory).glob("[0-9]*"):
         with suppress(OSError):  # It has ended, or is another user's.
             pid, fields = int(path.name), (path / "stat").read_text().rpartition(")")[2].split()
             process = pid, fields[19]
@@ -63,23 +66,23 @@ def _find_processes(value: str, known: set[tuple[int, str]]) -> list[int]:
             ):
                 known.add(process)
                 running += [pid] * (fields[0] not in "ZX")
-    return running if len(known) == count else _find_processes(value, known)
+    return running if len(known) == count else _find_processes(value, known, directory)
 
 
-def _guard(value: str) -> None:
+def _guard(value: str, directory: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent handles Ctrl-C.
     known: set[tuple[int, str]] = set()
     while not select.select([sys.stdin], [], [], _INTERVAL)[0]:  # until the parent ends
-        _find_processes(value, known)
+        _find_processes(value, known, directory)
     scans = 0
     while scans < _SCANS:
         scans += 1
-        for pid in _find_processes(value, known):
+        for pid in _find_processes(value, known, directory):
             scans = 0
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         time.sleep(_PAUSE)
 
 
 if __name__ == "__main__":
-    _guard(sys.argv[1])
+    _guard(*sys.argv[1:])

@@ -3,11 +3,11 @@
 import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, tee
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
 from depkit.convert.dependencies import add_dependencies
 from depkit.convert.formats import ConversionReport, convert
@@ -20,7 +20,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import ParagraphCounter
 from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError
-from depkit.files.streams import open_output
+from depkit.files.storage import is_rereadable
+from depkit.files.streams import is_written_directly, open_output
 from depkit.parsers.base import Parser
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
@@ -89,9 +90,8 @@ class Run:
         if self.plan.format == "json":
             start = part.start.character if part else 0
             lines = to_json_lines(sentences, self.has_probabilities, start)
-            is_path = isinstance(path, str | os.PathLike)
-            with open_output(cast(str, path)) if is_path else nullcontext(path) as stream:
-                cast(TextIO, stream).writelines(lines)
+            with self._open(path, "utf-8") as stream:
+                stream.writelines(lines)
             return
         if self.plan.format == PARQUET.name:
             write(sentences, path, parquet=True)
@@ -104,9 +104,23 @@ class Run:
         sentences = chain(first_sentence, sentences)
         output = self.plan.files[file_indices[0]].output
         if self.plan.format == PTB.name or any(self._keeps_tree(x, output) for x in first_sentence):
-            write_trees((restore_wrapper(tree) for tree in _trees(sentences)), path, encoding)
+            trees = (restore_wrapper(tree) for tree in _trees(sentences))
+            with self._open(path, encoding) as stream:
+                write_trees(trees, stream)
         else:
-            write(sentences, path, encoding)
+            with self._open(path, encoding) as stream:
+                write(sentences, stream)
+
+    @contextmanager
+    def _open(self, path: PathLike | TextIO, encoding: str) -> Iterator[TextIO]:
+        """Open the output, and write what is in its buffer whenever the input waits."""
+        if not isinstance(path, str | os.PathLike):
+            yield path
+            return
+        with open_output(path, encoding) as stream:
+            if is_written_directly(path):
+                self.parser.on_wait = stream.flush
+            yield stream
 
     def annotate(self, file_indices: Sequence[int], part: Part | None = None) -> Iterator[Sentence]:
         """Yield the annotated sentences of some of the job's files, or of a part of one file."""
@@ -126,9 +140,13 @@ class Run:
 
             config = read_ensemble(find_model(job.models[0]))
             method = partial(annotate_out_of_fold, parser, config, job.action)
+        files = [self.plan.files[index].path for index in file_indices]
+        # Pipes and terminals can be slow; the sentences of other files are read in large parts.
+        stream = False if all(map(is_rereadable, files)) else None
         annotated = method(
-            sentences, job.tags, batch_tokens=job.batch_tokens, context=vectors, **job.options
-        )
+            sentences, job.tags, batch_tokens=job.batch_tokens, context=vectors, stream=stream,
+            **job.options,
+        )  # fmt: skip
         for sentence in annotated:
             if job.dependencies:
                 sentence = add_dependencies(sentence, job.dependencies)

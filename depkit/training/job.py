@@ -89,14 +89,20 @@ class TrainingJob(BaseJob):
 def parse_duration(text: str) -> float:
     """Parse a time like 90s, 10m or 2h into seconds; "" means no limit.
 
-    Raises ConfigError for other texts and for zero.
+    Raises ConfigError for other texts, for a number without a unit and for zero.
     """
     if not text:
         return math.inf
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if not match:
         raise ConfigError(f"`max_time` {text!r} is not a time; write for example 90s, 10m or 2h")
-    seconds = float(match[1]) * _UNITS[match[2] or "s"]
+    if not match[2]:
+        number = match[1]
+        raise ConfigError(
+            f"`max_time` {number} has no unit; write {number}s for seconds, {number}m for minutes"
+            f" or {number}h for hours"
+        )
+    seconds = float(match[1]) * _UNITS[match[2]]
     if not seconds:
         raise ConfigError("`max_time` 0 leaves no time to train; give more time")
     return seconds

@@ -225,6 +225,9 @@ def count_updates(feed: Feed, recipe: Recipe) -> int:
     return updates
 
 
+_COLUMNS = {"upos": "UPOS", "feats": "FEATS", "lemma": "Lemmas"}
+
+
 def score_dev(
     parser: Parser,
     sentences: Sequence[Sentence],
@@ -233,11 +236,23 @@ def score_dev(
 ) -> dict[str, float]:
     """Return the scores of a parser on dev sentences in percent, by metric; see `Family.evaluate`.
 
+    The accuracies of UPOS, FEATS and lemmas are added, of the columns that the parser predicts.
+
     context: the contextual vectors of the sentences, in the order of a Dataset's entries; None if
     the parser does not read precomputed vectors.
     """
-    predicted = parser.predict(sentences, dev_vectors(sentences, context))
-    return get_family(parser.config).evaluate(parser.config, sentences, predicted, scoring)
+    predicted = list(parser.predict(sentences, dev_vectors(sentences, context)))
+    scores = get_family(parser.config).evaluate(parser.config, sentences, predicted, scoring)
+    size = sum(map(len, sentences))
+    for column, name in _COLUMNS.items():
+        if column in parser.config.predicted_tags and column in parser.vocabulary.columns:
+            pairs = zip(sentences, predicted, strict=True)
+            correct = sum(
+                sum(map(str.__eq__, getattr(gold, column), getattr(other, column)))
+                for gold, other in pairs
+            )
+            scores[name] = 100.0 * correct / size
+    return scores
 
 
 def dev_vectors(sentences: Sequence[Sentence], context: Rows | None) -> Iterator[np.ndarray] | None:

@@ -76,6 +76,9 @@ Say = Callable[[str], None]
 def train(train: PathLike | Sequence[PathLike], output: PathLike, **options: Any) -> Path:
     """Train a parser on treebanks, as `depkit train` does, and return the model directory.
 
+    >>> import depkit
+    >>> depkit.train("train.conllu", dev="dev.conllu", output="my.model")  # doctest: +SKIP
+
     train: a file of training sentences, or several. output: the model directory to make. The
     options are the other fields of `training.job.TrainingJob`, for example dev, recipe or seed.
 

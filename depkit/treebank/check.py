@@ -6,10 +6,11 @@ The checks of CoNLL-U are the language-independent ones of levels 1 and 2 of UD 
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, PTB
 from depkit.corpus.io import PathLike, is_bracketed_file, read
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import Sentence, as_iterable
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 from depkit.treebank.check_comments import check_comments, ends_without_space, parse_comment
@@ -166,6 +167,41 @@ class Checker:
             advice = "all sentences of a file have DEPS, or none has"
             index = table.line_indices[0]
             yield Problem(index, "deps-sometimes", f"{problem} {first}; {advice}")
+
+
+def check(
+    source: PathLike | Sentence | Iterable[Sentence],
+    *,
+    ud: bool = False,
+    train: str | None = None,
+    encoding: str = "utf-8",
+    format: str | None = None,
+) -> list[Finding]:
+    """List errors of a treebank, as `depkit check` prints them.
+
+    >>> import depkit
+    >>> sentence = depkit.Sentence.from_words(["Stop", "it"], head=[0, 0], deprel=["root", "root"])
+    >>> for finding in depkit.check(sentence):
+    ...     print(finding.line, finding.severity, finding.code)
+    1 warning no-sent-id
+    1 warning no-text
+    2 warning several-roots
+
+    Args:
+        source: A path or sentences.
+        ud: Whether to check as for a release of Universal Dependencies.
+        train: The path of a training file to compare with.
+        encoding: The encoding of the files.
+        format: The format of the file; None to recognise it.
+
+    Raises:
+        ValueError: The encoding is unknown.
+    """
+    checker = Checker(ud, TrainingSet(train, encoding) if train else None)
+    if isinstance(source, str | os.PathLike):
+        return list(checker.check(source, encoding, format))
+    lines = chain.from_iterable(sentence.lines for sentence in as_iterable(source))
+    return list(checker.check(lines, format=format))
 
 
 def _shorten_sent_id(sent_id: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from depkit.corpus.formats import PTB
 from depkit.corpus.io import PathLike, is_bracketed_file, read
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import Sentence, as_iterable
 from depkit.treebank.table import Table
 from depkit.trees.shape import depths, has_crossing_arcs, nonprojective_arcs
 
@@ -182,6 +182,33 @@ def _mean(counts: Counter[int]) -> float | None:
 
 def _percent(part: int, whole: int) -> float | None:
     return 100.0 * part / whole if whole else None
+
+
+def stats(
+    source: PathLike | Sentence | Iterable[Sentence],
+    *,
+    encoding: str = "utf-8",
+    format: str | None = None,
+) -> Statistics:
+    """Count words, tags, relations and tree shapes, as `depkit stats` does.
+
+    >>> import depkit
+    >>> sentence = depkit.Sentence.from_words(["Stop", "it"], head=[0, 1], deprel=["root", "obj"])
+    >>> counts = depkit.stats(sentence)
+    >>> counts.sentences, counts.words, counts.labels("deprel")
+    (1, 2, {'obj': 1, 'root': 1})
+
+    Args:
+        source: A path or sentences.
+        encoding: The encoding of the file.
+        format: The format of the file; None to recognise it.
+
+    Raises:
+        FormatError, OSError: See `compute_statistics`.
+    """
+    if isinstance(source, str | os.PathLike):
+        return compute_statistics(source, encoding, format)
+    return compute_statistics(as_iterable(source))
 
 
 def compute_statistics(

@@ -336,7 +336,10 @@ NEEDS_BINS, NEEDS_PAIR = "needs a table of bins", "needs two or more PRED files 
         (["--agreement", "--metric", "UPOS"], "--agreement needs UAS or LAS, not UPOS"),
         (["--agreement", "--preset", "conllx"], "--agreement needs UAS or LAS, not LA"),
         (["--agreement", "--bins", "1,2"], "--bins: it needs --by or --calibration"),
-        ([POOR, "--agreement", "--plot", "a.svg"], f"--plot: it {NEEDS_BINS} or --calibration"),
+        (
+            [POOR, "--agreement", "--plot", "a.svg"],
+            "--plot: it needs a table of bins, --calibration or --confusion",
+        ),
         ([POOR, "--agreement", "--confidence"], f"--confidence: it {NEEDS_BINS} or --calibration"),
         ([POOR, "--agreement", "--by", "upos", "--test", "ar"], f"--test: it {NEEDS_PAIR}"),
         ([POOR, "--agreement", "--by", "upos", "--worst", "1", "--json"], "only one table"),

@@ -65,7 +65,7 @@ def texts(svg: str) -> list[tuple[str, float]]:
 
 def draw_texts(path: Path, files: list[str], *views: View) -> dict[str, float]:
     """Draw an image; return the distance from the top of the last occurrence of each text."""
-    pytest.importorskip("matplotlib", reason="plots need the extra depkit[plot]")
+    pytest.importorskip("matplotlib", reason="plots need the extra depkit-parser[plot]")
     plot([analyze_files(files, view) for view in views], str(path))
     return dict(texts(path.read_text())) if path.suffix == ".svg" else {}
 
@@ -364,7 +364,7 @@ def test_an_unknown_measure_is_rejected(files: list[str], tmp_path: Path) -> Non
 
 def test_missing_matplotlib_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    message = r"^plot: drawing needs matplotlib: pip install 'depkit\[plot\]'$"
+    message = r"^plot: drawing needs matplotlib: pip install 'depkit-parser\[plot\]'$"
     with pytest.raises(ValueError, match=message):
         check_plot_path("a.svg")
 

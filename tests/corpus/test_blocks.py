@@ -92,7 +92,7 @@ def test_the_parts_of_a_file_give_the_whole(kind, seed, tmp_path):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_parts_of_a_parquet_file_give_the_whole(seed, tmp_path, monkeypatch):
-    pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra depkit[parquet]")
+    pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra parquet")
     for module in (blocks, parquet):
         monkeypatch.setattr(module, "BLOCK_ROWS", 3)
     monkeypatch.setattr(parquet, "_BATCH_SENTENCES", 4)

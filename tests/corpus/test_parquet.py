@@ -26,8 +26,8 @@ from tests.corpus.mutated_files import mutated_files, reproducible
 from tests.corpus.rows import PREDICATES, RICH, parse, row
 from tests.corpus.shared_files import FILES
 
-pa = pytest.importorskip("pyarrow", reason="Parquet needs the extra depkit[parquet]")
-pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra depkit[parquet]")
+pa = pytest.importorskip("pyarrow", reason="Parquet needs the extra parquet")
+pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra parquet")
 attacks_module = pytest.importorskip("tests.corpus.parquet_attacks")
 ATTACKS = attacks_module.ATTACKS
 ROOT = Path(__file__).parents[2]
@@ -386,7 +386,7 @@ def test_damaged_files_are_errors_of_the_format(tmp_path):
 def test_a_missing_pyarrow_is_told(monkeypatch, tmp_path):
     write(parse(RICH), tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    message = r"Parquet needs pyarrow: pip install 'depkit\[parquet\]'"
+    message = r"Parquet needs pyarrow: pip install 'depkit-parser\[parquet\]'"
     for action in (
         lambda: list(read(tmp_path / "a.parquet")),
         lambda: write([], tmp_path / "b.parquet"),

@@ -191,3 +191,21 @@ def test_random_rows_of_every_format_are_read(format):
             assert sentence.column(name) == expected
             if name in ATTRIBUTES:
                 assert getattr(sentence, name) == expected
+
+
+def test_a_sentence_is_complete_at_a_pause_after_its_blank_line():
+    row = "1\ta" + "\t_" * 8 + "\n"
+    given = ["", "\ufeff\n", "", row, "", "\n", "", "\n", "# c\n", row, "\n", "\n", "", "", row]
+    read = []
+
+    def lines():
+        for line in given:
+            read.append(line)
+            yield line
+
+    sentences = [(str(sentence), sentence.line, len(read)) for sentence in read_lines(
+        lines(), has_pauses=True)]  # fmt: skip
+    assert sentences == [
+        (f"\ufeff\n{row}\n", 1, 7), (f"\n# c\n{row}\n\n", 4, 13), (row, 9, len(given))
+    ]  # fmt: skip
+    assert "".join(text for text, _, _ in sentences) == "".join(given)

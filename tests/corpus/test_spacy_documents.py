@@ -29,7 +29,8 @@ TEXT = """\
 def test_a_missing_spacy_is_an_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.delitem(sys.modules, "spacy.tokens", raising=False)
-    with pytest.raises(ModuleNotFoundError, match=r"needs spaCy: pip install 'depkit\[spacy\]'"):
+    message = r"needs spaCy: pip install 'depkit-parser\[spacy\]'"
+    with pytest.raises(ModuleNotFoundError, match=message):
         to_spacy([], None)
 
 

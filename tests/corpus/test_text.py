@@ -218,3 +218,37 @@ def test_tokens_are_split_at_spaces_and_tabs_only(space):
     assert restore_text(sentences) == text
     (again,) = read(io.StringIO(str(sentences[0]), newline="\n"))
     assert again.form == sentences[0].form
+
+
+@given(TEXTS, st.lists(st.integers(0, 150)), st.booleans())
+def test_no_text_is_lost_in_pauses(text, cuts, by_line):
+    """But for white space at the end, which no sentence follows."""
+    segment = split_at_spaces if by_line else split_at_full_stops
+    cuts = sorted(min(cut, len(text)) for cut in cuts)
+    parts = [text[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]
+    chunks = [chunk for part in parts for chunk in (part, None)]
+    paused = list(read_text(chunks, segment, by_line=by_line))
+    whole = list(read_text([text], segment, by_line=by_line))
+    assert [sentence.form for sentence in paused] == [sentence.form for sentence in whole]
+    restored, original = restore_text(paused), restore_text(whole)
+    assert original.startswith(restored)
+    assert not original[len(restored) :].strip("\x00\n\t\r \x0c\x85\u2028\u3000")
+
+
+@pytest.mark.parametrize(("by_line", "end"), [(True, "\n"), (False, "\n\n")])
+def test_a_paragraph_is_complete_at_a_pause_after_its_end(by_line, end):
+    arrived = []
+
+    def chunks():
+        for chunk in ["One.", None, end, None, "\n \nTwo.", end, None, "Three."]:
+            arrived.append(chunk)
+            yield chunk
+
+    sentences = []
+    for sentence in read_text(chunks(), split_at_spaces, by_line=by_line):
+        sentences.append((sentence.form[0], sentence.column("misc")[0], len(arrived)))
+    after = f"SpacesAfter={end!r}".replace("'", "")
+    assert sentences == [
+        ("One.", after, 4), ("Two.", f"SpacesBefore=\\n\\s\\n|{after}", 7),
+        ("Three.", "SpaceAfter=No", 8),
+    ]  # fmt: skip

@@ -157,7 +157,7 @@ def test_impossible_jackknifing_is_rejected(
 
 
 def test_sentences_are_tagged_with_their_contextual_vectors(tiny, tmp_path, monkeypatch):
-    h5py = pytest.importorskip("h5py", reason="features need the extra depkit[elmo]")
+    h5py = pytest.importorskip("h5py", reason="features need the extra depkit-parser[elmo]")
     monkeypatch.setenv("DEPKIT_CACHE", str(tmp_path / "cache"))
     with h5py.File(tmp_path / "elmo.hdf5", "w") as file:
         for i, sentence in enumerate(tiny):

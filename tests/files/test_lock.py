@@ -1,18 +1,22 @@
 """Two processes cannot use a directory at the same time, and killed processes leave no locks."""
 
+import ast
 import errno
 import fcntl
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 
 import pytest
 
+import depkit
 from depkit.files.atomic import atomic, atomic_directory, copy_directory, temporary_directory
 from depkit.files.lock import LOCK, LockedError, lock_directory, remove_abandoned
 
@@ -180,13 +184,13 @@ def test_threads_that_write_the_same_file_do_not_mix(tmp_path):
     assert names(tmp_path) == [*(f"directory-{thread}" for thread in range(8)), "file"]
 
 
-@pytest.mark.parametrize("system", ["network", "Windows"])
+@pytest.mark.parametrize("system", ["network", "neither"])
 def test_without_locks_nothing_is_locked_and_nothing_mixes(tmp_path, monkeypatch, system):
     def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    if system == "Windows":
+    if system == "neither":
         monkeypatch.setitem(sys.modules, "fcntl", None)
         monkeypatch.delattr(os, "getuid")
     with lock_directory(tmp_path), lock_directory(tmp_path):
@@ -255,3 +259,84 @@ def test_a_full_disk_is_reported_for_the_file_that_is_written(tmp_path, is_direc
     expected = target / "deep" / "file" if is_directory else target
     assert (error.value.filename, error.value.filename2) == (str(expected), None)
     assert not list((tmp_path / "new").iterdir())
+
+
+class Msvcrt:
+    """A stand-in for the module of Windows, whose locks are of bytes of open files."""
+
+    LK_NBLCK = 2
+
+    def __init__(self):
+        self.locks = {}  # the descriptor by the file and the byte
+
+    def locking(self, descriptor, mode, size):
+        assert (mode, size) == (self.LK_NBLCK, 1)
+        status = os.fstat(descriptor)
+        key = status.st_dev, status.st_ino, os.lseek(descriptor, 0, os.SEEK_CUR)
+        holder = self.locks.get(key, descriptor)
+        if holder != descriptor and os.path.exists(f"/proc/self/fd/{holder}"):
+            held = os.fstat(holder)
+            if (held.st_dev, held.st_ino) == key[:2]:
+                raise OSError(errno.EDEADLK, "locked")
+        self.locks[key] = descriptor
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the stand-in needs it")
+def test_locks_of_windows(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", Msvcrt())
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.delattr(os, "getuid")
+    abandoned = tmp_path / ".a.1.part"
+    abandoned.mkdir()
+    (abandoned / LOCK).touch()
+    with lock_directory(tmp_path):
+        assert names(tmp_path) == [LOCK]
+        with pytest.raises(LockedError, match=f"in use by process {os.getpid()}; wait"):
+            lock(tmp_path)
+        with atomic(tmp_path / "a") as temporary:
+            temporary.write_text("a")
+    assert names(tmp_path) == ["a"]
+    lock(tmp_path)
+
+
+# What only some systems have. Modules may use what they ask for with `hasattr` or `getattr`.
+MODULES = {"fcntl", "msvcrt", "resource", "pwd", "grp", "termios", "tty", "pty", "posix", "winreg"}
+NAMES = {
+    "os": {"fork", "forkpty", "getuid", "geteuid", "getgid", "uname", "mkfifo", "setsid", "killpg",
+           "sched_getaffinity", "chown", "wait4", "statvfs", "nice"},
+    "signal": {"SIGKILL", "SIGHUP", "SIGALRM", "alarm", "setitimer", "pthread_sigmask"},
+}  # fmt: skip
+PATHS = re.compile("/(bin|dev|etc|home|opt|proc|sys|tmp|usr|var)(/|$)")
+SYSTEM = Path("files/system.py")
+
+
+def find_unportable(tree):
+    """Yield what only some systems have in the code of a module, without its docstrings."""
+    docstrings = {
+        node.body[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+            yield from MODULES.intersection(names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.attr in NAMES.get(node.value.id, ()):
+                yield f"{node.value.id}.{node.attr}"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node not in docstrings and PATHS.match(node.value):
+                yield node.value
+
+
+def test_only_one_module_knows_the_operating_system():
+    root = Path(depkit.__file__).parent
+    found = {}
+    for path in root.rglob("*.py"):
+        names = set(find_unportable(ast.parse(path.read_text("utf-8"))))
+        if names:
+            found[path.relative_to(root)] = names
+    assert {"fcntl", "/dev/kfd", "os.getuid", "signal.SIGKILL"} <= found.pop(SYSTEM)
+    assert found == {}

@@ -48,7 +48,7 @@ def test_urls_are_told_from_paths():
 @pytest.mark.parametrize("scheme", ["memory", "file", "path"])
 def test_files_are_read_as_they_were_written(scheme, name, memory, tmp_path):
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow", reason="Parquet needs the extra depkit[parquet]")
+        pytest.importorskip("pyarrow", reason="Parquet needs the extra parquet")
     path = tmp_path / name
     target = {"memory": f"memory://{name}", "file": f"file://{path}", "path": path}[scheme]
     assert write(read(RICH.splitlines(True)), target) == 2

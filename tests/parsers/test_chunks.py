@@ -39,11 +39,19 @@ def first_forms(batch, sentences):
     return [(sentence.form[0], *context) for sentence, *context in batch]
 
 
-def run(sentences=SENTENCES, context=None, compute=first_forms, workers=1):
-    engine = TorchEngine(None, torch.device("cpu"))
+class ExactEngine(TorchEngine):
+    """An engine whose results do not depend on the batches."""
+
+    pads_batches = False
+
+
+def run(
+    sentences=SENTENCES, context=None, compute=first_forms, workers=1, on_wait=None,
+    engine_class=TorchEngine,
+):  # fmt: skip
     return map_batches(
-        sentences, PreparedChunk, compute, engine,
-        batch_tokens=40, workers=workers, context=context,
+        sentences, PreparedChunk, compute, engine_class(None, torch.device("cpu")),
+        batch_tokens=40, workers=workers, context=context, on_wait=on_wait,
     )  # fmt: skip
 
 
@@ -216,3 +224,68 @@ def test_a_sentence_that_fits_alone_is_computed_alone(workers):
 
     results = list(run(SENTENCES[:60], compute=compute_one_at_a_time, workers=workers))
     assert results == EXPECTED[:60]
+
+
+@pytest.mark.parametrize("engine_class", [TorchEngine, ExactEngine])
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_a_stream_has_the_results_of_all_sentences_in_order(workers, engine_class):
+    options = {"workers": workers, "engine_class": engine_class, "on_wait": lambda: None}
+    assert list(run(iter(SENTENCES), **options)) == EXPECTED
+    assert list(run(iter([]), **options)) == []
+
+
+@pytest.mark.parametrize("engine_class", [TorchEngine, ExactEngine])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_has_arrived_of_a_stream_is_computed_while_it_waits(workers, engine_class):
+    """The source sends bursts of sentences, and waits for all their results before the next one."""
+    used, waited = threading.Semaphore(0), 0
+
+    def read_slowly():
+        start = 0
+        for size in (1, 2, 30, 1, 7):
+            yield from SENTENCES[start : start + size]
+            for _ in range(size):
+                assert used.acquire(timeout=20), "a result is late"
+            start += size
+
+    def count_wait():
+        nonlocal waited
+        waited += 1
+
+    results = []
+    for result in run(
+        read_slowly(), workers=workers, engine_class=engine_class, on_wait=count_wait
+    ):
+        results.append(result)
+        used.release()
+    assert results == EXPECTED[:41]
+    assert waited >= 4  # after each burst but the last, there is nothing to do
+
+
+def test_a_fast_stream_is_computed_in_the_batches_of_a_list():
+    """With an engine whose results depend on the batches, so that they do not change."""
+
+    def sizes_of_batches(**options):
+        sizes = []
+
+        def compute(batch, sentences):
+            sizes.append([len(sentence) for sentence in sentences])
+            return first_forms(batch, sentences)
+
+        list(run(compute=compute, **options))
+        return sizes
+
+    assert sizes_of_batches(on_wait=lambda: None) == sizes_of_batches()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_of_a_stream_is_raised_after_the_results_before_it(workers):
+    def read_or_fail():
+        yield from SENTENCES[:100]
+        raise KeyError("in reading")
+
+    results = []
+    with pytest.raises(KeyError, match="in reading"):
+        for result in run(read_or_fail(), workers=workers, on_wait=lambda: None):
+            results.append(result)
+    assert results == EXPECTED[:100]

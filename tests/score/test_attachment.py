@@ -54,7 +54,8 @@ def test_policies_score_as_by_hand(punct: str, subtypes: str, expected: tuple[in
     assert (result.UEM, result.LEM) == (50 * unlabelled, 50 * labelled)
     sizes = {"sentences": 2, "words": 11, "scored": scored}
     scores = {metric: result.scores.get(metric) for metric in METRICS}
-    assert result.as_dict() == {"system": "", "signature": result.signature} | sizes | scores
+    names = {"system": "system 1", "signature": result.signature}
+    assert result.as_dict() == names | sizes | scores
 
 
 def test_metrics_without_their_annotation_are_not_defined() -> None:

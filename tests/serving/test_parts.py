@@ -57,7 +57,7 @@ def test_shards_one_after_another_are_the_single_run(inputs, tmp_path, small_blo
 
 
 def test_shards_of_a_parquet_file_are_the_single_run(tmp_path, monkeypatch):
-    pytest.importorskip("pyarrow", reason="Parquet needs the extra depkit[parquet]")
+    pytest.importorskip("pyarrow", reason="Parquet needs the extra parquet")
     for module in (blocks, parquet):
         monkeypatch.setattr(module, "BLOCK_ROWS", 20)
     path = tmp_path / "a.parquet"

@@ -25,7 +25,7 @@ from tests.conftest import TINY
 from tests.corpus.rows import row
 from tests.parsers.small_parsers import make_parser, save_parser
 
-needs_ray = pytest.mark.skipif(not find_spec("ray"), reason="Ray is not installed: depkit[ray]")
+needs_ray = pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
 
 
 class FakeRay:
@@ -165,7 +165,11 @@ def test_a_signal_is_no_success(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--distribute", "ray"], 1, "--distribute ray needs Ray: pip install 'depkit[ray]'"),
+        (
+            ["--distribute", "ray"],
+            1,
+            "--distribute ray needs Ray: pip install 'depkit-parser[ray]'",
+        ),
         (["--address", "auto"], 2, "--address: it needs --distribute ray as well"),
         (["--distribute", "ray", "--address", "127.0.0.1:1"], 1, "127.0.0.1:1: Connection refused"),
         (["--distribute", "ray", "--device", "cuda:1"], 2, "give --device cuda"),

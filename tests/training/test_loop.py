@@ -43,6 +43,7 @@ from tests.conftest import TREES
 from tests.drawing.terminal import ClosedTerminal, Terminal, draw_at_once
 from tests.parsers.batches import cpu_batch
 from tests.parsers.constituency.small_recipes import make_recipe as make_tree_recipe
+from tests.parsers.small_parsers import make_parser
 from tests.training.small_runs import (
     ENCODERS,
     NO_DROPOUT,
@@ -666,3 +667,14 @@ def test_weight_decay_can_leave_out_biases_and_layer_normalisation(tiny):
     names = {id(weight): name for name, weight in network.named_parameters()}
     plain_names = {names[id(weight)] for weight in plain["params"]}
     assert plain_names == {n for n in names.values() if "norm" in n or "bias" in n}
+
+
+def test_dev_scores_of_columns_are_those_of_an_evaluation(tiny):
+    parser = make_parser(tiny)
+    columns = {"upos": "UPOS", "feats": "FEATS", "lemma": "Lemmas"}
+    predicted = {columns[name] for name in parser.config.predicted_tags if name in columns}
+    scores = loop.score_dev(parser, tiny, None)
+    evaluation = depkit.evaluate(tiny, parser.predict(tiny))
+    assert predicted and predicted == scores.keys() & set(columns.values())
+    for name in ("LAS", *predicted):
+        assert scores[name] == pytest.approx(evaluation.scores[name])

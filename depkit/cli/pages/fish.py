@@ -64,7 +64,8 @@ def _offer(value: Value, models: Sequence[str]) -> str:
     words = {
         "directory": [directories],
         "model": [*models, directories],
-        "words": value.words,
+        # Without the tab and an empty text, fish would show the help of the option for each value.
+        "words": [f"{word}\\t''" for word in value.words],
         "free": [],
     }[value.kind]
     return f"-f -a {_quote(' '.join(words))}" if words else "-f"

@@ -1,10 +1,14 @@
 """A report as one HTML file that loads nothing: template, style, script and data in one text."""
 
+import html
 import json
+import os
 from base64 import b64encode
 from hashlib import sha256
 from importlib import resources
 from typing import Any, NamedTuple
+
+from depkit.files.terminal import escape_controls
 
 # The characters of JSON that mean something in HTML. ASCII JSON has no others.
 _ESCAPES = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&"})
@@ -35,22 +39,32 @@ def render_page(contents: dict[str, Any]) -> str:
     """
     kind = contents["kind"]
     title, scripts = _KINDS[kind]
+    if subject := _describe_subject(contents):
+        title = f"{html.escape(escape_controls(subject))}: {title.lower()}"
     code = "\n".join(_read(f"{name}.js") for name in scripts)
     script = f'(() => {{\n"use strict";\n{code}}})();'
     style = _read("page.css")
     policy = "default-src 'none'; worker-src blob:; base-uri 'none'; form-action 'none'"
     policy += f"; style-src {_digest(style)}; script-src {_digest(script)}"
     data = json.dumps(contents, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
-    page = _read("page.html").replace("@TITLE@", title)
+    page = _read("page.html")
     for name, text in (
         ("POLICY", policy),
         ("STYLE", style),
         ("SECTIONS", _read(f"{kind}.html")),
         ("SCRIPT", script),
-        ("DATA", data),  # last, because it may contain the names of the others
+        ("DATA", data),  # last but for the title, because it may contain the names of the others
     ):
         page = page.replace(f"@{name}@", text, 1)
-    return page
+    head, separator, body = page.partition("</h1>")
+    return head.replace("@TITLE@", title) + separator + body
+
+
+def _describe_subject(contents: dict[str, Any]) -> str:
+    """Return the names of the systems and of the gold file, or that of the treebank."""
+    gold = os.path.basename(contents.get("gold") or contents.get("treebank") or "")
+    systems = [system["name"] for system in contents.get("systems", []) if system["name"]]
+    return " on ".join(filter(None, [", ".join(systems), gold]))
 
 
 def _read(name: str) -> str:

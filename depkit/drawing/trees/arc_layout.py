@@ -50,6 +50,7 @@ class Line:
     label_width: int
     kind: Kind
     other_words: str = ""  # the numbers of the words in another block
+    mark_width: int = 0  # of these numbers, with one dash
     left: int = 0  # the coordinate of the left end, -1 if it is in another block
     right: int = 0  # the coordinate of the right end, the width of the block if in another block
     level: int = 0  # 1 is next to the words
@@ -59,11 +60,6 @@ class Line:
     def is_vertical(self) -> bool:
         """Whether the line is a single vertical stem."""
         return self.start is self.end
-
-    @property
-    def mark_width(self) -> int:
-        """The width of the numbers of the words in another block, with one dash."""
-        return len(self.other_words) + 1 if self.other_words else 0
 
 
 class Side:
@@ -135,7 +131,11 @@ class Side:
         role = _direction(arc.head, arc.dependent)
         head = self._make_end(arc.head, role) if inside else None
         start, end = (head, dependent) if role == "right" else (dependent, head)
-        return Line(start, end, *label, "" if inside else str(arc.head))
+        other = "" if inside else str(arc.head)
+        return Line(start, end, *label, other, self._mark_width(other))
+
+    def _mark_width(self, numbers: str) -> int:
+        return self.measures.text_width(numbers) + self.measures.step if numbers else 0
 
     def _make_end(self, word: int, role: Role) -> End:
         return End(word, self.offsets[word, role], role == "head")
@@ -147,7 +147,8 @@ class Side:
         """
         kind = arcs[0].kind if len({arc.kind for arc in arcs}) == 1 else "plain"
         numbers = [str(arc.dependent) for arc in arcs[:2]] + ["…"] * (len(arcs) > 2)
-        return Line(start, end, "", 0, kind, ",".join(numbers))
+        other = ",".join(numbers)
+        return Line(start, end, "", 0, kind, other, self._mark_width(other))
 
 
 def _direction(start: int, end: int) -> Role:

@@ -1,12 +1,12 @@
 """Trees as one self-contained SVG file, one sentence below the other."""
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from xml.sax.saxutils import escape
 
 from depkit.corpus.sentence import Sentence
-from depkit.drawing.trees.arc_layout import Layout, Line, Measures
+from depkit.drawing.trees.arc_layout import Block, Layout, Line, Measures
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.kinds import Kind
 from depkit.drawing.trees.svg_constituents import draw_constituents
@@ -16,6 +16,7 @@ from depkit.drawing.trees.svg_text import FORM, LABEL, TAG, draw_label, draw_tex
 MARGIN = 20
 HEADING = 24
 LEVEL = 20  # between two levels of arcs
+MAX_WIDTH = 1_000  # of a sentence; a longer one is wrapped
 CORNER = 10
 ARROW = 7
 
@@ -69,26 +70,41 @@ def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
         tree_width, bottom, tree = draw_constituents(drawn, HEADING, COLOURS, STROKES)
         width = max(tree_width, text_width(LABEL, drawn.name))
         return width, bottom, "\n".join([title, heading, *tree, ""])
+    elements, width, bottom = [title, heading], text_width(LABEL, drawn.name), HEADING
+    for block, rows in _make_blocks(drawn):
+        lines_above, lines_below = block.sides
+        y = top = bottom + _height(lines_above) + MARGIN * (block.first > 1)
+        elements += _draw_arcs(lines_above, top, -1)
+        for texts, size, colour in rows:
+            y += size + (2 if y == top else 5)
+            words = texts[block.first - 1 : block.last]
+            elements.append(_group(words, block.centres, y, font(size, colour)))
+        elements += _draw_arcs(lines_below, y + 6, 1)
+        width, bottom = max(width, block.width), y + 6 + _height(lines_below)
+    return width, bottom, "\n".join([*elements, ""])
+
+
+Row = tuple[list[str], int, str]  # a text for each word, its size and its colour
+
+
+def _make_blocks(drawn: DrawnSentence) -> Iterator[tuple[Block, list[Row]]]:
+    """Divide a sentence into blocks, each with the rows of texts.
+
+    If there are several blocks, the last row has the numbers of the words.
+    """
     measures = Measures(partial(text_width, LABEL), step=6, gap=14, pad=CORNER)
-    columns = zip(drawn.forms, drawn.tags, strict=True)
-    widths = [max(text_width(FORM, form), text_width(TAG, tag)) for form, tag in columns]
     arcs = (drawn.arcs(), drawn.arcs_below())
-    block = next(Layout(widths, arcs, measures).make_blocks(sys.maxsize))
-    lines_above, lines_below = block.sides
-    top = HEADING + _height(lines_above)
-    forms = top + FORM + 2
-    tags = forms + TAG + 5
-    bottom = (tags if any(drawn.tags) else forms) + 6
-    elements = [
-        title,
-        heading,
-        *_draw_arcs(lines_above, top, -1),
-        _group(drawn.forms, block.centres, forms, font(FORM, "black")),
-        _group(drawn.tags, block.centres, tags, font(TAG, "#555555")),
-        *_draw_arcs(lines_below, bottom, 1),
-    ]
-    width = max(block.width, text_width(LABEL, drawn.name))
-    return width, bottom + _height(lines_below), "\n".join([*elements, ""])
+    rows: list[Row] = [(drawn.forms, FORM, "black")]
+    if any(drawn.tags):
+        rows.append((drawn.tags, TAG, "#555555"))
+
+    def layout() -> Layout:
+        sizes = [[text_width(size, text) for text in texts] for texts, size, _ in rows]
+        return Layout(list(map(max, zip(*sizes, strict=True))), arcs, measures)
+
+    if len(list(islice(layout().make_blocks(MAX_WIDTH), 2))) > 1:
+        rows.append(([str(number) for number in range(1, len(drawn.forms) + 1)], TAG, "#888888"))
+    return ((block, rows) for block in layout().make_blocks(MAX_WIDTH))
 
 
 def _height(lines: Sequence[Line]) -> int:
@@ -116,10 +132,18 @@ def _draw_arcs(lines: Sequence[Line], base: int, direction: int) -> Iterator[str
             yield draw_label(
                 line.label, centre, y, colour=COLOURS[line.kind], width=line.label_width
             )
+        if line.other_words:  # at the edge
+            half = line.mark_width // 2
+            centre = line.right - half if line.end is None else half
+            y = base + direction * LEVEL * line.level
+            yield draw_label(line.other_words, centre, y, colour="#888888", width=line.mark_width)
 
 
 def _arc_path(line: Line, base: int, direction: int) -> str:
-    """Return the path of an arc with round corners, without its arrow."""
+    """Return the path of an arc with round corners, without its arrow.
+
+    The end of an arc in another block is at the edge, without a corner.
+    """
     far = base + direction * LEVEL * line.level
     left, right = (
         base + direction * ARROW * bool(end and end.has_arrow) for end in (line.start, line.end)
@@ -128,10 +152,13 @@ def _arc_path(line: Line, base: int, direction: int) -> str:
         return f"M{line.left} {far}V{left}"
     corner = min(CORNER, (line.right - line.left) // 2)
     near = far - direction * corner
-    return (
-        f"M{line.left} {left}V{near}Q{line.left} {far} {line.left + corner} {far}"
-        f"H{line.right - corner}Q{line.right} {far} {line.right} {near}V{right}"
-    )
+    begin = f"M{line.left} {left}V{near}Q{line.left} {far} {line.left + corner} {far}"
+    end = f"H{line.right - corner}Q{line.right} {far} {line.right} {near}V{right}"
+    if line.start is None:
+        begin = f"M{line.mark_width} {far}"
+    if line.end is None:
+        end = f"H{line.right - line.mark_width}"
+    return begin + end
 
 
 def _arrow_path(lines: Sequence[Line], base: int, direction: int) -> str:

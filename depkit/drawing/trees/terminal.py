@@ -4,14 +4,17 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Literal
 
 from depkit.corpus.io import PathLike
+from depkit.corpus.notebook import MAX_DRAWN, in_notebook
 from depkit.corpus.pairing import make_source, pair_sentences
 from depkit.corpus.probabilities import group_trees
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees import arcs, indented, outline
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
+from depkit.drawing.trees.svg import draw_svg
 from depkit.files.errors import FormatError
 
 Style = Literal["arcs", "tree"]
@@ -32,14 +35,26 @@ def show(
     encoding: str = "utf-8",
     alternatives: bool = False,
 ) -> None:
-    """Print the trees of sentences, as `depkit show` does.
+    """Print the trees of sentences, as `depkit show` does; in a notebook, draw them.
+
+    >>> import depkit
+    >>> sentence = depkit.Sentence.from_words(
+    ...     ["Stop", "it"], head=[0, 1], deprel=["root", "obj"], upos=["VERB", "PRON"]
+    ... )
+    >>> depkit.show(sentence)
+    # sentence 1
+    root
+      │ ╭─obj──╮
+      ▼ │      ▼
+     Stop     it
+     VERB    PRON
 
     Args:
         sentences: A file, a sentence or several sentences.
         diff: The same sentences with predicted trees. If given, the trees of `sentences` are gold
             trees, and only sentences with errors are printed, together with their wrong arcs.
-        style: "arcs" for arcs above the words, "tree" for one line per word. Constituency trees
-            always have one line per constituent and word.
+        style: "arcs" for arcs above the words, "tree" for one line per word, also in a notebook.
+            Constituency trees always have one line per constituent and word.
         width: The width at which to wrap, by default that of the terminal.
         encoding: The encoding of files.
         alternatives: Whether the trees of a sentence, as `Parser.parse` yields them with `best`,
@@ -56,6 +71,12 @@ def show(
         raise ValueError("`alternatives` draws arcs of one file; leave `diff` and `style` out")
     drawn_sentences = read_drawn_sentences(sentences, diff, encoding, alternatives=alternatives)
     selected = (drawn for drawn in drawn_sentences if diff is None or drawn.has_errors)
+    if style == "arcs" and in_notebook():
+        from IPython.display import HTML, display
+
+        drawings = ("".join(draw_svg([drawn])) for drawn in islice(selected, MAX_DRAWN))
+        display(HTML("\n".join(f"<div>{drawing}</div>" for drawing in drawings)))
+        return
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for drawing in draw_sentences(
         selected, style, max(width or default_width(), MIN_WIDTH), colour

@@ -95,7 +95,7 @@ def _open_hdf5(path: PathLike) -> Iterator["File"]:
     try:
         import h5py
     except ModuleNotFoundError:
-        raise ValueError("reading features needs h5py: pip install 'depkit[elmo]'") from None
+        raise ValueError("reading features needs h5py: pip install 'depkit-parser[elmo]'") from None
     name = os.fspath(path)
     open(name, "rb").close()  # The system's errors are easier to understand than HDF5's.
     try:

@@ -31,14 +31,14 @@ from depkit.corpus.text import (
     split_at_spaces,
     split_by_rule,
 )  # fmt: skip
+from depkit.files.arrival import make_arrival_test
 from depkit.files.errors import FormatError
 from depkit.files.storage import is_rereadable
-from depkit.files.streams import open_bytes, read_opening
+from depkit.files.streams import open_bytes, read_on_arrival, read_opening
 from depkit.parsers.text.tokenizer import Tokenizer
 
 TEXT_INPUTS = ("text", "lines", "tokens")
 INPUTS = (*TEXT_INPUTS, *FORMATS, *NON_TABULAR)
-READ_BYTES = 1 << 16
 
 
 def read_input(
@@ -104,7 +104,8 @@ def read_input(
                 raise FormatError(error.file, error.line, error.sent_id, message) from None
             return
         name = "" if path == "-" else _clean_name(os.path.basename(path))
-        text = decode_chunks(_read_available(binary), encoding, path)
+        has_arrived = make_arrival_test(binary)
+        text = decode_chunks(read_on_arrival(binary, has_arrived), encoding, path)
         segment = choose_segment(input, tokenizer, path)
         # A pipe may be slow, so its sentences are not delayed.
         by_block = is_rereadable(path)
@@ -163,9 +164,3 @@ def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmen
 def _clean_name(name: str) -> str:
     """Convert the name of a file for a comment: to one line that is valid in UTF-8."""
     return " ".join(name.encode(errors="replace").decode().split())
-
-
-def _read_available(binary: BinaryIO) -> Iterator[bytes]:
-    """Yield the bytes that are available, without waiting for more."""
-    while data := binary.read1(READ_BYTES):  # type: ignore[attr-defined]
-        yield data

@@ -66,8 +66,13 @@ class Edit:
 def edit(rules: str, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """Rewrite sentences by rules in the language of Grew, see `rules`.
 
-    `edit("pattern { X [lemma=be, upos=VERB] } commands { X.upos = AUX }", sentences)` yields all
-    sentences; those that no rule changes are yielded as they are.
+    >>> import depkit
+    >>> sentence = depkit.Sentence.from_words(["is"], head=[0], lemma=["be"], upos=["VERB"])
+    >>> rules = "pattern { X [lemma=be, upos=VERB] } commands { X.upos = AUX }"
+    >>> [edited.upos for edited in depkit.edit(rules, [sentence])]
+    [('AUX',)]
+
+    All sentences are yielded; those that no rule changes are yielded as they are.
 
     Raises:
         PatternError: The rules are not valid; the error says where.

@@ -142,8 +142,13 @@ def search(
 ) -> Iterator[Match]:
     """Search for a pattern in the language of Grew (https://grew.fr/doc/request).
 
-    `search("pattern { V [upos=VERB]; V -[nsubj]-> N; N << V }", "train.conllu")` yields a match for
-    each verb and subject before it; `match["V"]` is the verb.
+    >>> import depkit
+    >>> sentence = depkit.Sentence.from_words(
+    ...     ["Birds", "sing"], head=[2, 0], deprel=["nsubj", "root"], upos=["NOUN", "VERB"]
+    ... )
+    >>> for match in depkit.search("pattern { V [upos=VERB]; V -[nsubj]-> N; N << V }", sentence):
+    ...     print(match, match["V"].form, match["N"].form)
+    V:2 N:1 sing Birds
 
     Args:
         pattern: The pattern; `depkit search --help` explains the language.

@@ -123,11 +123,21 @@ def test_buttons_and_choices_work(browser, page):
     assert browser.messages() == []
 
 
+def test_what_is_too_wide_is_scrolled_by_keyboard(browser, page):
+    browser.open(page)
+    boxes = browser.run("""
+        return [...document.querySelectorAll('.scroll')].map(
+            (box) => [box.tabIndex, box.getAttribute('role'), box.getAttribute('aria-label')])
+    """)
+    assert len(boxes) > 3 and all(index == 0 and role == "region" for index, role, _ in boxes)
+    assert all(label for _, _, label in boxes)
+
+
 def test_hostile_text_is_shown_as_text(browser, page):
     browser.open(f"{page}#sentence-5")
     shown = browser.run("return document.querySelector('article .words').textContent")
     assert all(text in shown for text in HOSTILE[:2]) and "\u202e" not in shown
-    assert browser.run("return document.title") == "Parser report"
+    assert browser.run("return document.title").endswith(".conllu: parser report")
     bad = "return document.querySelectorAll('img, b, i, u, main script').length"
     assert browser.run(bad) == 0
     wide = browser.run("return [document.body.scrollWidth, document.documentElement.clientWidth]")

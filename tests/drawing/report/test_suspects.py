@@ -153,7 +153,7 @@ def test_hostile_text_is_shown_as_text(browser: Browser, page: Path, width: int)
     browser.open(f"{page.as_uri()}#suspects?annotation={quote('&lt;b&gt;')}")
     shown = browser.run("return document.querySelector('article .words').textContent")
     assert all(text in shown for text in HOSTILE[:2]) and "\u202e" not in shown
-    assert browser.run("return document.title") == "Suspects"
+    assert browser.run("return document.title").endswith(": suspects")
     assert browser.run("return document.querySelectorAll('img, b, i, u, main script').length") == 0
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
     wide = browser.run("return [document.body.scrollWidth, document.documentElement.clientWidth]")

@@ -5,8 +5,9 @@ from xml.etree import ElementTree
 from hypothesis import given
 
 from depkit.corpus.io import read
+from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
-from depkit.drawing.trees.svg import draw_svg
+from depkit.drawing.trees.svg import MARGIN, MAX_WIDTH, draw_svg
 from tests.drawing.trees.drawn_trees import (
     DOGS,
     STORY,
@@ -74,10 +75,34 @@ def test_every_arc_is_drawn_inside_the_image(drawn: DrawnSentence) -> None:
     root = parse_svg(drawn)
     width, height = int(root.get("width", "")), int(root.get("height", ""))
     paths = [p for g in root.iter(f"{SVG}g") if g.get("stroke") for p in g]
-    assert len(paths) == len(drawn.arcs()) + len(drawn.wrong_arcs())
+    arcs = len(drawn.arcs()) + len(drawn.wrong_arcs())
+    # In a wrapped sentence, an arc can have two parts.
+    assert len(paths) == arcs or (len(paths) > arcs and width > 500)
     for path in paths:
         numbers = list(map(int, re.findall("-?[0-9]+", path.get("d", ""))))
         assert min(numbers) >= 0 and max(numbers) <= max(width, height)
+
+
+def test_a_long_sentence_is_wrapped() -> None:
+    size = 60
+    words = [f"word{number}" for number in range(1, size + 1)]
+    long = Sentence.from_words(
+        words, head=[0, *range(1, size)], deprel=["root"] + ["dep"] * (size - 1)
+    )
+    root = parse_svg(DrawnSentence(1, long), DrawnSentence(2, sentence(DOGS)))
+    assert int(root.get("width", "")) <= MAX_WIDTH + 2 * MARGIN
+    shown = texts(root)
+    assert [text for text in shown if text.startswith("word")] == words
+    assert all(str(number) in shown for number in range(1, size + 1))
+    assert shown.count("dep") == size - 1
+    places = {
+        text.text: (int(text.get("x", "")), int(text.get("y", "")))
+        for text in root.iter(f"{SVG}text")
+    }
+    rows = [places[word][1] for word in words]
+    assert rows == sorted(rows) and len(set(rows)) > 3
+    alone = parse_svg(DrawnSentence(2, sentence(DOGS)))
+    assert "1" not in texts(alone)
 
 
 def test_the_file_refers_to_no_other_file() -> None:

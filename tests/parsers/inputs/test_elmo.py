@@ -31,7 +31,7 @@ def arrays(*sizes: int, layers: int = 3, width: int = 5) -> list[Any]:
 
 
 def store(path: Path, datasets: list[Any], **extra_datasets: Any) -> Path:
-    h5py = pytest.importorskip("h5py", reason="features need the extra depkit[elmo]")
+    h5py = pytest.importorskip("h5py", reason="features need the extra depkit-parser[elmo]")
     with h5py.File(path, "w") as file:
         for index, dataset in enumerate(datasets):
             file[str(index)] = dataset
@@ -321,5 +321,5 @@ def test_invalid_layers_are_an_error(path: Path, layers: Any, top: int, message:
 
 def test_a_missing_h5py_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(ValueError, match=r"needs h5py: pip install 'depkit\[elmo\]'"):
+    with pytest.raises(ValueError, match=r"needs h5py: pip install 'depkit-parser\[elmo\]'"):
         describe_features(tmp_path / "elmo.hdf5")

@@ -35,7 +35,7 @@ function showConfusions(parent) {
       [row.count, make("a", { href: address(row) }, String(row.count))],
       [row.share, percent(row.share)]]);
     return [
-      make("div", { class: "scroll" }, make("table", { class: "heat" }, make("thead", {}, head), make("tbody", {}, ...lines))),
+      scrollBox("confusions", make("table", { class: "heat" }, make("thead", {}, head), make("tbody", {}, ...lines))),
       make("p", { class: "faint" }, left > 0 ? `The map shows the ${shown.length} relations that are confused most; ${left} others are only in the list.` : ""),
       make("details", {}, make("summary", {}, own.length > LIST_ROWS ? `The ${LIST_ROWS} most frequent of ${own.length} confusions` : `All ${count(own.length, "confusion")}`),
         table("", ["gold", "predicted", "words", "% of gold"], listed, true)),

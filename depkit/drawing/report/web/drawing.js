@@ -76,7 +76,7 @@ function drawSentence(title, columns, above, below, shape) {
     right = Math.max(right, row.end);
   }
   fill(image, { width: right, height: y, viewBox: `0 0 ${right} ${y}` }, []);
-  return make("div", { class: "scroll" }, image);
+  return scrollBox("tree", image);
 }
 
 /** Put a label in the middle between two positions, but within a row, and return the extent of both. */

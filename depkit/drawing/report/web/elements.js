@@ -80,6 +80,11 @@ function chooser(parent, choices, show) {
   update();
 }
 
+/** A box that is scrolled sideways if its content is too wide, also by the keyboard. */
+function scrollBox(label, content) {
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
+}
+
 /** Cells are texts, elements, or [sort key, text or element]. */
 function table(caption, header, rows, sortable = false) {
   const split = (cell) => (Array.isArray(cell) ? cell : [cell, cell]);
@@ -110,5 +115,5 @@ function table(caption, header, rows, sortable = false) {
   write();
   const parts = [make("thead", {}, make("tr", {}, ...heads)), body];
   if (caption) parts.unshift(make("caption", {}, caption));
-  return make("div", { class: "scroll" }, make("table", {}, ...parts));
+  return scrollBox(caption || header.join(", "), make("table", {}, ...parts));
 }

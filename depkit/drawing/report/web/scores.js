@@ -35,8 +35,9 @@ function showOverview(parent) {
         const test = (record.test || {})[name];
         if (!test) return;
         const verdict = test.p_adjusted < 0.05 ? (sign * test.difference > 0 ? "better" : "worse") : "no clear difference";
-        tests.push([name, brief("span", {}, names[i + 1]), `${test.difference > 0 ? "+" : ""}${percent(test.difference)}`,
-          probability(test.p), probability(test.p_adjusted), verdict]);
+        tests.push([name, brief("span", {}, names[i + 1]), verdict,
+          `${test.difference > 0 ? "+" : ""}${percent(test.difference)}`,
+          probability(test.p), probability(test.p_adjusted)]);
       });
     }
     parent.append(
@@ -45,7 +46,7 @@ function showOverview(parent) {
         + " that the difference is hardly due to the choice of sentences. Holm's method makes p"
         + " larger where several systems are compared, because one of them may look good by"
         + " chance. We call a system better or worse if this p is below 0.05."),
-      table("", ["score", "system", "difference", "p", "p (Holm)", "compared with the first"], tests),
+      table("", ["score", "system", "result", "difference", "p", "p (Holm)"], tests),
       make("p", { class: "faint" }, data.test));
   }
   const lines = data.notes.map((note) => make("li", { class: "long" }, note));

@@ -1,0 +1,69 @@
+"""Charts of analyses in Python, as `depkit analyze --plot` draws them."""
+
+import os
+from collections.abc import Sequence
+
+from depkit.corpus.io import PathLike
+from depkit.drawing import plot as drawing
+from depkit.score.evaluators import Trees, find_evaluator
+from depkit.score.mistakes import confusion_matrices
+from depkit.score.significance import DEFAULT_SEED
+
+
+def plot(
+    gold: Trees,
+    *preds: Trees,
+    output: PathLike,
+    by: str | Sequence[str] = (),
+    bins: str | Sequence[str | None] = (),
+    metric: str | None = None,
+    measure: str | None = None,
+    confusion: str | Sequence[str] = (),
+    punct: str = "keep",
+    subtypes: str = "keep",
+    train: PathLike | None = None,
+    seed: int = DEFAULT_SEED,
+    encoding: str = "utf-8",
+) -> None:
+    """Draw the scores of systems in bins, or what they confuse, into an SVG, PNG or PDF file.
+
+    >>> import depkit
+    >>> depkit.plot("gold.conllu", "out.conllu", output="a.svg", by="distance")  # doctest: +SKIP
+
+    Args:
+        gold: A path or sentences.
+        preds: For each system, a path or sentences.
+        output: The path of the image, which ends in .svg, .png or .pdf.
+        by: A grouping, or several, whose bins are crossed, as for `analyze`.
+        bins: As for `analyze`, and so are the arguments that are not explained.
+        metric: By default, "LAS".
+        measure: "precision", "recall" or "f1"; by default, recall for bins of numbers, else F1.
+        confusion: "deprel", "upos", "xpos" or "head" draws a heat map instead, or several.
+        punct: The punctuation policy.
+        subtypes: "keep", or "drop" to cut relations at their first `:`.
+        train: The training treebank, which the groupings "oov" and "frequency" need.
+        seed: The seed of the intervals.
+        encoding: The encoding of the files.
+
+    Raises:
+        ValueError: There is no system, or matplotlib is not installed.
+        ArgumentError, FormatError, OSError: As `analyze`; or the image cannot be written.
+    """
+    if not preds:
+        raise ValueError("plot needs the trees of at least one system, after the gold trees")
+    path = os.fspath(output)
+    drawing.check_plot_path(path)
+    kinds = (confusion,) if isinstance(confusion, str) else tuple(confusion)
+    evaluator = find_evaluator([gold, *preds], punct=punct, subtypes=subtypes, encoding=encoding)
+    evaluator.refuse(train=train, confusion=kinds)
+    if kinds:
+        data = evaluator.read(gold, preds)
+        matrices = [matrix for kind in kinds for matrix in confusion_matrices(data, kind)]
+        drawing.plot(matrices, path, seed=seed)
+        return
+    by = (by,) if isinstance(by, str) else tuple(by)
+    bins = (bins,) if isinstance(bins, str) else tuple(bins)
+    view = evaluator.view(by, bins, metric)
+    view.check()
+    data = evaluator.read(gold, preds, columns=view.columns, train=train)
+    drawing.plot([evaluator.analyze(data, view)], path, measure, seed)

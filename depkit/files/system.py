@@ -1,0 +1,101 @@
+"""What differs between operating systems: locks, signals, pipes, devices. Only this module knows.
+
+Windows is supported as far as it can be without being tried: its locks, for example, are tested
+with a stand-in for the module msvcrt.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+PROCESSES = "/proc"  # the directory with the processes of Linux
+# Files that exist only where a GPU of NVIDIA or AMD may be. macOS and Windows have none of them.
+GPU_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+# On Windows, nobody can read a locked byte, so one beyond the content of a lock is locked.
+_LOCKED_BYTE = 1 << 30
+
+
+def lock_file(file: BinaryIO) -> bool:
+    """Lock a file until it is closed; return False if the file system has no locks.
+
+    Raises BlockingIOError if another file object has locked it.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        return _lock_on_windows(file)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError) as error:
+        raise BlockingIOError(*error.args) from None
+    except OSError:
+        return False
+    return True
+
+
+def _lock_on_windows(file: BinaryIO) -> bool:
+    try:
+        import msvcrt
+    except ModuleNotFoundError:
+        return False
+    position = file.tell()
+    file.seek(_LOCKED_BYTE)
+    try:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError as error:
+        raise BlockingIOError(*error.args) from None
+    finally:
+        file.seek(position)
+    return True
+
+
+def removes_open_files() -> bool:
+    """Return whether a file can be removed while it is open; on Windows, it cannot."""
+    return sys.platform != "win32"
+
+
+def open_own(path: str, flags: int) -> int:
+    """Open or make a file as `open` does, but follow no symbolic link and wait for no FIFO."""
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, flags | getattr(os, "O_BINARY", 0) | os.O_CREAT, 0o666)
+
+
+def is_own(path: Path) -> bool:
+    """Return whether a file belongs to the user; on Windows, where others cannot write, True."""
+    if not hasattr(os, "getuid"):
+        return sys.platform == "win32"
+    return path.stat().st_uid == os.getuid()
+
+
+def count_available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # only on some systems
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def end_with_parent(parent: int) -> None:
+    """Let Linux kill this process when its parent ends; on other systems, nothing is done."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # It ended before the call.
+            os._exit(1)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Block Ctrl-C within the block, also for processes that it starts; not on Windows."""
+    mask = getattr(signal, "pthread_sigmask", None)
+    if mask:
+        mask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if mask:
+            mask(signal.SIG_UNBLOCK, {signal.SIGINT})
