@@ -23,6 +23,8 @@ from depkit.parsers.model_directory import (
     find_model,
 )
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.standalone import find_obstacle as find_standalone_obstacle
+from depkit.parsers.standalone import write_standalone
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
@@ -57,6 +59,9 @@ def export_model(
 ) -> list[Path]:
     """Write the graphs of a model into its directory, or into a copy of the directory.
 
+    If it can be, the copy is also a directory with which the model is run without depkit; see
+    `standalone`.
+
     Args:
         model: The directory of a model.
         sentences: Sentences like those that the model was trained on; the ranges of values in the
@@ -89,6 +94,8 @@ def export_model(
             copy_directory(directory, folder)
             for name, graph in graphs.items():
                 (folder / name).write_bytes(graph.SerializeToString())
+            if not find_standalone_obstacle(parser.config):
+                write_standalone(folder, parser)
         return [Path(output, name) for name in graphs]
     for name, graph in graphs.items():
         with atomic(directory / name) as temporary:

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from depkit.files.atomic import atomic
+from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.initial import skip_initialisation
 from depkit.nn.limit import find_difference, find_not_finite, limit_size
@@ -112,6 +113,9 @@ def _find_matrices(network: nn.Module) -> dict[str, str]:
     """Find the weights that can be stored in eight bits, and how: see `eight_bits`."""
     kinds = {}
     for prefix, module in network.named_modules():
+        if isinstance(module, AttributeLinear):
+            kinds |= {f"{prefix}.{name}": ROWS for name in ("weight", "shared")}
+            continue
         weight = getattr(module, "weight", None)
         if not isinstance(weight, Tensor) or weight.ndim != 2 or min(weight.shape) < MIN_SIZE:
             continue
