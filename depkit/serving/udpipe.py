@@ -24,6 +24,7 @@ from depkit.parsers.model_directory import find_model
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import choose_segment
 from depkit.serving.batcher import Annotate
+from depkit.serving.shared_tokenizer import SharedTokenizer
 from depkit.version import __version__
 
 
@@ -56,6 +57,12 @@ class ServedModel:
         return [f"treebank: {name}" for name in names] + (
             [f"licence of the model: {licence}"] if licence else []
         )
+
+    @cached_property
+    def tokenizer(self) -> SharedTokenizer | None:
+        """The tokenizer, which splits the texts of several requests together."""
+        own = self.parser.tokenizer
+        return SharedTokenizer(own.segment) if own else None
 
     @cached_property
     def annotators(self) -> dict[tuple[bool, bool], Annotate]:
@@ -201,11 +208,13 @@ def _tokenize(model: ServedModel, data: str, options: str) -> Iterator[Sentence]
     if unknown := names - {"presegmented"}:
         name = min(unknown)[:100]
         raise ParameterError(f"the tokenizer has no option {name!r}; it can be presegmented")
-    by_line = "presegmented" in names
-    if not (by_line or model.parser.tokenizer):
+    if "presegmented" in names:
+        segment = choose_segment("lines", model.parser.tokenizer, "data")
+        return read_text([data], segment, by_line=True, file="data", by_block=True)
+    if not model.tokenizer:
         raise ParameterError(f"the model {model.name} has no tokenizer")
-    segment = choose_segment("lines" if by_line else "text", model.parser.tokenizer, "data")
-    return read_text([data], segment, by_line=by_line, file="data", by_block=True)
+    segment = model.tokenizer.make_segmenter(data)
+    return read_text([data], segment, file="data", by_block=True)
 
 
 def _read(model: ServedModel, data: str, input: str) -> Iterator[Sentence]:
