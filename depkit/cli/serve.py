@@ -1,9 +1,10 @@
 """`depkit serve`: parses texts that other programs send over HTTP."""
 
+import os
 import signal
 from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from depkit.cli import options
 from depkit.cli.help import MACHINE, OTHER, option
@@ -55,6 +56,7 @@ def serve_command(
         server = Server(Models(parsers), host, port, limits=limits, log=log)
     except OSError as error:
         raise OSError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+    stop = None if check else StopSignals()  # before anyone can know of the server
     server.start()
     if not quiet:
         print_message(f"depkit: note: serving {', '.join(names)} at {server.url}")
@@ -63,37 +65,40 @@ def serve_command(
                 "depkit: note: programs on other machines can connect, without a password or"
                 " encryption; leave --host out to allow only those on this machine"
             )
-    if check:
+    if stop is None:
         check_server(server)
         server.stop()
         return 0
-    status = wait_for_signal()
+    stop.wait()
     if not quiet:
         print_message("depkit: note: finishing the requests that are under way")
     server.stop()
-    return status
+    return stop.status
 
 
-def wait_for_signal() -> int:
-    """Wait for SIGINT or SIGTERM; return the status with which the command should then end.
+class StopSignals:
+    """SIGINT and SIGTERM, which no longer end the process, but let `wait` return.
 
-    A second signal has its usual effect, which is to end the command at once.
+    A second signal ends the process at once, without the destructors of the libraries that still
+    compute on other threads. There are no files that could be half-written.
     """
-    stopped = Event()
-    statuses: list[int] = []
-    handlers: dict[int, Any] = {}
 
-    def stop(signum: int, frame: FrameType | None) -> None:
-        statuses.append(130 if signum == signal.SIGINT else 0)
-        stopped.set()
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    def __init__(self) -> None:
+        self.received = Event()
+        self.status = 0  # with which the command should end
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._receive)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        handlers[number] = signal.signal(number, stop)
-    while not stopped.wait(0.5):  # On Windows, a signal does not interrupt waiting.
-        pass
-    return statuses[0]
+    def _receive(self, signum: int, frame: FrameType | None) -> None:
+        if self.received.is_set():
+            os._exit(128 + signum)
+        self.status = 130 if signum == signal.SIGINT else 0
+        self.received.set()
+
+    def wait(self) -> None:
+        """Wait for a signal."""
+        while not self.received.wait(0.5):  # On Windows, a signal does not interrupt waiting.
+            pass
 
 
 def check_server(server: "Server") -> None:

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
@@ -42,6 +43,23 @@ def test_a_signal_ends_the_server(number, status, process):
     request, end = err.splitlines()
     assert re.fullmatch(r"127\.0\.0\.1 GET /health: 200 \d+ bytes, \d+ ms", request)
     assert end == "depkit: note: finishing the requests that are under way"
+
+
+def test_a_second_signal_ends_the_server_at_once(process):
+    port = int(process.stderr.readline().rpartition(":")[2])
+    text = "data=" + "The+cat+sleeps+on+the+mat.+" * 5000 + "&tokenizer=&tagger=&parser="
+    head = (
+        "POST /process HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        f"Content-Length: {len(text)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), 60) as connection:
+        connection.sendall((head + text).encode())
+        time.sleep(0.5)  # so that the parser is probably at work
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline().endswith("the requests that are under way\n")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    assert process.stderr.read() == ""
 
 
 def test_check_asks_each_model_and_ends():
