@@ -1,5 +1,6 @@
 """`depkit serve`: parses texts that other programs send over HTTP."""
 
+import gc
 import os
 import signal
 from threading import Event
@@ -41,8 +42,10 @@ def serve_command(
     """Parse texts that other programs send over HTTP."""
     from depkit.parsers.loading import load
     from depkit.serving.http_server import Limits, Server
+    from depkit.serving.run import GC_THRESHOLD
     from depkit.serving.udpipe import Models, check_model, name_models
 
+    gc.set_threshold(GC_THRESHOLD)
     names = name_models(models or ["en-ewt"])
     parsers = {}
     for name, model in names.items():

@@ -128,7 +128,12 @@ class Batcher:
                 requests = list(self.open)
             if not requests:
                 return
-            self._do_round([request for request in requests if not request.is_abandoned])
+            requests = [request for request in requests if not request.is_abandoned]
+            try:
+                self._do_round(requests)
+            except Exception as error:  # a bug; without this thread, all clients would wait
+                for request in requests:
+                    _fail(request, error)
             with self.changed:
                 self.open = [
                     request

@@ -239,7 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Do not ask the client for a body that will be refused."""
         length = self.headers.get("Content-Length", "")
         if _is_number(length) and int(length) > self.server.limits.size:
-            return True  # `_read_body` refuses it.
+            return True  # `_body_size` refuses it.
         return super().handle_expect_100()
 
     def handle_one_request(self) -> None:

@@ -8,8 +8,8 @@ and generic_tokenizer is the model's own tokenizer. The output `json` is depkit'
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from depkit.corpus.io import PathLike, read, write
@@ -34,11 +34,34 @@ class ParameterError(ValueError):
 
 @dataclass(eq=False)
 class ServedModel:
-    """A model that requests can name."""
+    """A model that requests can name.
+
+    Attributes:
+        name: Its name.
+        parser: The parser.
+        facts: The facts of the model's card.
+        tokenizer: Its tokenizer, which splits the texts of several requests together.
+        annotators: How sentences are annotated, by whether they are tagged and whether they are
+            parsed. As in UDPipe, the tagger replaces tags that are there; without the tagger, they
+            are left as they are.
+    """
 
     name: str
     parser: Parser
-    facts: Mapping[str, str | list[str]]  # of the model's card
+    facts: Mapping[str, str | list[str]]
+    tokenizer: SharedTokenizer | None = field(init=False)
+    annotators: dict[tuple[bool, bool], Annotate] = field(init=False)
+
+    def __post_init__(self) -> None:
+        parser = self.parser
+        own = parser.tokenizer
+        self.tokenizer = SharedTokenizer(own.segment) if own else None
+        self.annotators = {
+            (False, False): iter,
+            (True, False): partial(parser.tag, tags="predict"),
+            (False, True): partial(parser.parse, tags="keep"),
+            (True, True): partial(parser.parse, tags="predict"),
+        }
 
     @property
     def abilities(self) -> list[str]:
@@ -57,27 +80,6 @@ class ServedModel:
         return [f"treebank: {name}" for name in names] + (
             [f"licence of the model: {licence}"] if licence else []
         )
-
-    @cached_property
-    def tokenizer(self) -> SharedTokenizer | None:
-        """The tokenizer, which splits the texts of several requests together."""
-        own = self.parser.tokenizer
-        return SharedTokenizer(own.segment) if own else None
-
-    @cached_property
-    def annotators(self) -> dict[tuple[bool, bool], Annotate]:
-        """How sentences are annotated, by whether they are tagged and whether they are parsed.
-
-        UDPipe's tagger replaces tags that are there; without it, the parser leaves them as they
-        are.
-        """
-        parser = self.parser
-        return {
-            (False, False): iter,
-            (True, False): partial(parser.tag, tags="predict"),
-            (False, True): partial(parser.parse, tags="keep"),
-            (True, True): partial(parser.parse, tags="predict"),
-        }
 
 
 @dataclass(frozen=True)
