@@ -257,10 +257,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = self.has_unread_body = True
         self._send_error(RequestError(status, message or status.phrase))
 
-    def version_string(self) -> str:
-        """Return the header Server, without the version of Python."""
-        return f"depkit/{__version__}"
-
     def log_message(self, format: str, *arguments: Any) -> None:
         """Print nothing: `_log` does."""
 
@@ -402,22 +398,24 @@ class _Handler(BaseHTTPRequestHandler):
         """Send a response and return the size of its body."""
         parts = list(parts)
         size = sum(map(len, parts))
-        self.request_version = self.protocol_version  # Those who send less get a head as well.
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(size))
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Connection", "close")
+        lines = {
+            "Server": f"depkit/{__version__}",
+            "Date": self.date_time_string(),
+            **headers,
+            "Content-Type": kind,
+            "Content-Length": str(size),
+            "X-Content-Type-Options": "nosniff",
+            "Connection": "close",
+        }
+        head = f"HTTP/1.1 {status.value} {status.phrase}\r\n" + "".join(
+            f"{name}: {value}\r\n" for name, value in lines.items()
+        )
+        if self.command == "HEAD":
+            parts = []
         limits = self.server.limits
         # The timeout is that of sending everything, however slowly the client reads.
         deadline = time.monotonic() + limits.client_seconds + size / limits.client_rate
-        self.connection.settimeout(limits.client_seconds)
-        self.end_headers()
-        if self.command == "HEAD":
-            return size
-        for block in _join_blocks(parts):
+        for block in _join_blocks([f"{head}\r\n".encode(), *parts]):
             self.connection.settimeout(max(0.01, deadline - time.monotonic()))
             self.connection.sendall(block)
         return size
