@@ -24,12 +24,19 @@ from threading import Condition, Thread
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from depkit.corpus.sentence import Sentence
 from depkit.serving.batcher import AbandonedError, Batcher, BusyError
 from depkit.serving.forms import decode_form, decode_query
-from depkit.serving.udpipe import Models, ParameterError, describe_error, render_answer
+from depkit.serving.http_page import POLICY, make_parameters, render_page
+from depkit.serving.udpipe import Models, ParameterError, Query, describe_error, render_answer
 from depkit.version import __version__
 
-_PATHS = {"/models": ("GET", "HEAD"), "/health": ("GET", "HEAD"), "/process": ("GET", "POST")}
+_PATHS = {
+    "/": ("GET", "HEAD"),
+    "/models": ("GET", "HEAD"),
+    "/health": ("GET", "HEAD"),
+    "/process": ("GET", "POST"),
+}
 _RETRY_SECONDS = 1
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 1 << 26
@@ -292,16 +299,35 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send_json([_dump(self.server.models.describe())])
         if url.path == "/health":
             return self._send_json([_dump({"status": "ok"})])
-        return self._process(parameters)
+        if url.path == "/":
+            return self._show_page(parameters)
+        return self._send_json(self._annotate(parameters, render_answer))
 
-    def _process(self, parameters: dict[str, str]) -> tuple[HTTPStatus, int]:
+    def _show_page(self, values: dict[str, str]) -> tuple[HTTPStatus, int]:
+        models, text = self.server.models, values.get("text", "")
+        try:
+            parameters = make_parameters(models, values)
+        except ParameterError as error:
+            raise RequestError(HTTPStatus.BAD_REQUEST, str(error)) from None
+        parts = self._annotate(
+            parameters, lambda query, results: render_page(models, query.model, text, results)
+        )
+        headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
+        return HTTPStatus.OK, self._send(HTTPStatus.OK, "text/html; charset=utf-8", parts, headers)
+
+    def _annotate(
+        self,
+        parameters: dict[str, str],
+        render: Callable[[Query, Iterator[Sentence]], Iterator[bytes]],
+    ) -> list[bytes]:
+        """Annotate the text of a request, and return the parts of the body of the response.
+
+        Raises RequestError for every error except those of the connection, which are OSErrors.
+        """
         server = self.server
         size = self._body_size() if self.command == "POST" else 0
-        busy = RequestError(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "the server is busy; try again",
-            **{"Retry-After": str(_RETRY_SECONDS)},
-        )
+        retry = {"Retry-After": str(_RETRY_SECONDS)}
+        status = HTTPStatus.BAD_REQUEST
         try:
             with server.reserve(size):
                 if self.command == "POST":
@@ -314,28 +340,24 @@ class _Handler(BaseHTTPRequestHandler):
                     seconds=server.limits.seconds,
                     is_gone=self._is_gone,
                 )
-                parts = list(render_answer(query, results))
+                return list(render(query, results))
         except BusyError:
-            raise busy from None
+            status, message = HTTPStatus.SERVICE_UNAVAILABLE, "the server is busy; try again"
         except TimeoutError:
-            raise RequestError(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                f"the request took more than {server.limits.seconds:g} s; send less at once",
-                **busy.headers,
-            ) from None
+            seconds = server.limits.seconds
+            status = HTTPStatus.SERVICE_UNAVAILABLE
+            message = f"the request took more than {seconds:g} s; send less at once"
         except AbandonedError:
             raise ConnectionAbortedError from None
-        except ParameterError as error:
-            raise RequestError(HTTPStatus.BAD_REQUEST, str(error)) from None
         except (ValueError, MemoryError) as error:  # as those of a file that cannot be parsed
-            raise RequestError(HTTPStatus.BAD_REQUEST, describe_error(error)) from None
+            message = describe_error(error)
         except (RequestError, OSError):
             raise
         except Exception as error:
-            raise RequestError(
-                HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error, {type(error).__name__}: {error}"
-            ) from None
-        return self._send_json(parts)
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            message = f"internal error, {type(error).__name__}: {error}"
+        is_busy = status is HTTPStatus.SERVICE_UNAVAILABLE
+        raise RequestError(status, message, **retry if is_busy else {})
 
     def _body_size(self) -> int:
         """Return the size of the body. Raises RequestError if it is unknown or too large."""

@@ -1,8 +1,11 @@
 """The server is asked over real sockets: UDPipe's requests, wrong ones, limits and slow clients."""
 
+import base64
 import email.mime.multipart
 import email.mime.nonmultipart
 import email.policy
+import hashlib
+import html
 import http.client
 import io
 import json
@@ -15,8 +18,9 @@ import pytest
 
 from depkit.corpus.io import read, write
 from depkit.corpus.json_lines import to_json_lines
+from depkit.drawing.trees.svg import draw_sentence
 from depkit.parsers.loading import load
-from depkit.serving import http_server
+from depkit.serving import http_page, http_server
 from depkit.serving.http_server import Limits, Server
 from depkit.serving.udpipe import Models, check_model, name_models
 from depkit.version import __version__
@@ -213,6 +217,44 @@ def test_outputs_are_written(server, parser):
     assert process(server, data="", output="json", **ALL)["result"] == []
 
 
+# The page
+
+
+def test_the_page_shows_the_trees_of_a_text(server, parser):
+    status, headers, data = ask(server, "/")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert data.count(b"<option") == 2 and b"<article>" not in data
+    text = "Dogs <b>bark</b> & sleep. Time flies."
+    path = f"/?{urlencode({'text': text, 'model': 'other-model'})}"
+    page = ask(server, path)[2].decode()
+    sentences = list(parser.parse(text, "predict"))
+    assert page.count("<article>") == page.count("<svg ") == len(sentences)
+    assert all(draw_sentence(sentence) in page for sentence in sentences)
+    assert "<option selected>other-model</option>" in page
+    assert f">\n{html.escape(text)}</textarea>" in page
+
+
+def test_the_page_runs_no_code_of_the_text(server):
+    text = '</textarea><script>alert(1)</script>"><img src=x onerror=alert(1)>\x1b[31m\u202e'
+    _, headers, data = ask(server, f"/?{urlencode({'text': text})}")
+    assert b"<script" not in data and b"<img" not in data and b"<b>" not in data
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy and "script-src" not in policy
+    style = data.decode().partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy
+
+
+def test_long_texts_are_shown_in_part(server, monkeypatch):
+    monkeypatch.setattr(http_page, "MAX_SENTENCES", 2)
+    monkeypatch.setattr(http_page, "MAX_WORDS", 4)
+    text = "Dogs bark. The small cat sees an old dog. Time flies."
+    page = ask(server, f"/?{urlencode({'text': text})}")[2].decode()
+    assert page.count("<article>") == 2 and page.count("<svg ") == 1
+    assert "more than 4 words" in page and "The first 2 of 3 sentences" in page
+
+
 # Wrong requests
 
 
@@ -239,7 +281,8 @@ def test_a_wrong_parameter_is_answered_with_one_line(parameters, message, server
 @pytest.mark.parametrize(
     ("lines", "status"),
     [
-        (["GET / HTTP/1.1"], 404),
+        (["GET /index.html HTTP/1.1"], 404),
+        (["GET /?model=no HTTP/1.1"], 400),
         (["GET /../../etc/passwd HTTP/1.1"], 404),
         (["GET /process%2F HTTP/1.1"], 404),
         (["POST /models HTTP/1.1", "Content-Length: 0"], 405),
