@@ -268,7 +268,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing: `_log` does."""
 
     def _log(self, result: str, began: float) -> None:
-        path = urlsplit(self.path).path[:100]
+        path = self.path.partition("?")[0][:100]  # without the text of a user
         milliseconds = 1000 * (time.monotonic() - began)
         self.server.log(
             f"{self.client_address[0]} {self.command} {path}: {result}, {milliseconds:.0f} ms"

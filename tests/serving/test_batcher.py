@@ -7,6 +7,7 @@ import pytest
 from depkit.corpus.sentence import Sentence
 from depkit.serving import batcher as module
 from depkit.serving.batcher import AbandonedError, Batcher, BusyError
+from tests.serving.waiting import SECONDS, wait_for
 
 
 class Annotator:
@@ -20,7 +21,7 @@ class Annotator:
         sentences = list(sentences)
         self.calls.append([sentence.form[0] for sentence in sentences])
         self.started.set()
-        assert self.go.wait(30)
+        assert self.go.wait(SECONDS)
         if any(sentence.form[0] == "bad" for sentence in sentences):
             raise ValueError("a bad sentence")
         return [sentence.with_columns({"upos": ["X"] * len(sentence)}) for sentence in sentences]
@@ -52,30 +53,22 @@ class Caller(Thread):
         batcher, annotate, words, options = self.arguments
         try:
             results = batcher.annotate(
-                make_sentences(*words), annotate, **{"seconds": 30, **options}
+                make_sentences(*words), annotate, **{"seconds": SECONDS, **options}
             )
             self.result = [(sentence.form[0], sentence.upos[0]) for sentence in results]
         except Exception as error:
             self.result = error
 
     def finish(self):
-        self.join(30)
+        self.join(SECONDS)
         assert not self.is_alive()
         return self.result
-
-
-def wait_for(condition) -> None:
-    for _ in range(3000):
-        if condition():
-            return
-        Event().wait(0.01)
-    raise AssertionError("it did not happen in 30 s")
 
 
 def test_requests_that_wait_are_annotated_in_one_call(batcher):
     annotate = Annotator()
     first = Caller(batcher, annotate, "a")
-    assert annotate.started.wait(30)
+    assert annotate.started.wait(SECONDS)
     others = [Caller(batcher, annotate, f"b{i}", f"c{i}") for i in range(5)]
     wait_for(lambda: len(batcher.open) == 6)
     annotate.go.set()
@@ -89,7 +82,7 @@ def test_requests_that_wait_are_annotated_in_one_call(batcher):
 def test_a_sentence_that_fails_fails_its_own_request_only(batcher):
     annotate = Annotator()
     first = Caller(batcher, annotate, "a")
-    assert annotate.started.wait(30)
+    assert annotate.started.wait(SECONDS)
     callers = [Caller(batcher, annotate, word) for word in ("b", "bad", "c")]
     wait_for(lambda: len(batcher.open) == 4)
     annotate.go.set()
@@ -107,7 +100,7 @@ def test_an_error_in_reading_is_raised_in_its_request(batcher):
     annotate = Annotator()
     annotate.go.set()
     with pytest.raises(ValueError, match="line 2"):
-        list(batcher.annotate(read(), annotate, seconds=30))
+        list(batcher.annotate(read(), annotate, seconds=SECONDS))
     assert Caller(batcher, annotate, "b").finish() == [("b", "X")]
 
 
@@ -122,7 +115,7 @@ def test_a_large_request_does_not_delay_a_small_one_to_its_end(batcher, monkeypa
     monkeypatch.setattr(module, "MIN_WORDS", 1)
     annotate = Annotator()
     large = Caller(batcher, annotate, *map(str, range(20)))
-    assert annotate.started.wait(30)
+    assert annotate.started.wait(SECONDS)
     small = Caller(batcher, annotate, "small")
     wait_for(lambda: len(batcher.open) == 2)
     annotate.go.set()
@@ -136,7 +129,7 @@ def test_too_many_requests_are_refused(batcher):
     callers = [Caller(batcher, annotate, "a") for _ in range(8)]
     wait_for(lambda: len(batcher.open) == 8)
     with pytest.raises(BusyError):
-        list(batcher.annotate(make_sentences("b"), annotate, seconds=30))
+        list(batcher.annotate(make_sentences("b"), annotate, seconds=SECONDS))
     annotate.go.set()
     assert [caller.finish() for caller in callers] == [[("a", "X")]] * 8
 
@@ -159,12 +152,12 @@ def test_stopping_finishes_what_is_under_way_and_refuses_more():
     batcher, annotate = Batcher(8), Annotator()
     batcher.start()
     caller = Caller(batcher, annotate, "a")
-    assert annotate.started.wait(30)
+    assert annotate.started.wait(SECONDS)
     stopper = Thread(target=batcher.stop, daemon=True)
     stopper.start()
     wait_for(lambda: batcher.is_stopping)
     with pytest.raises(BusyError):
-        list(batcher.annotate(make_sentences("b"), annotate, seconds=30))
+        list(batcher.annotate(make_sentences("b"), annotate, seconds=SECONDS))
     annotate.go.set()
-    stopper.join(30)
+    stopper.join(SECONDS)
     assert not stopper.is_alive() and caller.finish() == [("a", "X")]
