@@ -192,8 +192,8 @@ def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
     """Return the address family and the address of a host name."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (socket.gaierror, UnicodeError) as error:
-        raise OSError(f"the host {host!r} is unknown: {error}") from None
+    except (socket.gaierror, UnicodeError):
+        raise OSError("there is no such host") from None
     return found[0][0], found[0][4]
 
 
