@@ -24,8 +24,10 @@ from depkit.parsers.model_directory import find_model
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import choose_segment
 from depkit.serving.batcher import Annotate
-from depkit.serving.shared_tokenizer import SharedTokenizer
+from depkit.serving.shared_tokenizer import MAX_SHARED, SharedTokenizer
 from depkit.version import __version__
+
+_PART = 8_192  # characters
 
 
 class ParameterError(ValueError):
@@ -216,7 +218,11 @@ def _tokenize(model: ServedModel, data: str, options: str) -> Iterator[Sentence]
     if not model.tokenizer:
         raise ParameterError(f"the model {model.name} has no tokenizer")
     segment = model.tokenizer.make_segmenter(data)
-    return read_text([data], segment, file="data", by_block=True)
+    if len(data) <= MAX_SHARED:
+        return read_text([data], segment, file="data", by_block=True)
+    # A long text is segmented in parts, so that other requests do not wait for the whole of it.
+    parts = (data[start : start + _PART] for start in range(0, len(data), _PART))
+    return read_text(parts, segment, file="data")
 
 
 def _read(model: ServedModel, data: str, input: str) -> Iterator[Sentence]:

@@ -208,6 +208,17 @@ def test_outputs_are_written(server, parser):
     assert process(server, data="", output="json", **ALL)["result"] == []
 
 
+def test_a_long_text_is_read_in_parts_with_the_same_result(server, parser):
+    text = "".join(
+        f"Dogs bark at {i} cats. Time flies.{' ' if i % 3 else chr(10) * 2}" for i in range(500)
+    )
+    assert len(text) > 10_000
+    expected = to_text(parser.tokenize(text))
+    assert result(server, data=text, tokenizer="") == expected
+    unbroken = text.replace("\n\n", " ")
+    assert result(server, data=unbroken, tokenizer="") == to_text(parser.tokenize(unbroken))
+
+
 # The page
 
 
