@@ -83,6 +83,15 @@ _depkit_value() {
                 --precision) echo "words auto float32 bfloat16 int8" ;;
             esac
             ;;
+        "serve")
+            case $2 in
+                --model) echo "model" ;;
+                --host | --port | --max-size | --max-requests | --max-seconds | --threads) echo "free" ;;
+                --device) echo "words auto cpu cuda mps" ;;
+                --engine) echo "words auto onnx torch" ;;
+                --precision) echo "words auto float32 bfloat16 int8" ;;
+            esac
+            ;;
         "jackknife")
             case $2 in
                 -o | --output | --elmo | 0) echo "file" ;;
@@ -226,6 +235,7 @@ _depkit_options() {
         "distill") echo "--train --output --teacher --dev --dev-split --recipe --set --input --seed --epochs --patience --max-time --punct --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "parse") echo "--model --mean --input --tags --decode --root --heads --valid --tokenizer --format --dependencies --output --output-dir --prob --marginals --best --passes --out-of-fold --elmo --set --treebank --shard --workers --distribute --address --skip-done --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --elmo --treebank --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "serve") echo "--model --host --port --max-size --max-requests --max-seconds --check --device --engine --precision --threads --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "export") echo "--sentences --output --encoding --quiet --help --debug" ;;
         "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
@@ -279,7 +289,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag jackknife export eval analyze convert check diff suspects search select edit stats show report info"
+        reply="words train ensemble distill parse tag serve jackknife export eval analyze convert check diff suspects search select edit stats show report info"
     fi
     COMPREPLY=()
     case $reply in

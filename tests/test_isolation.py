@@ -72,6 +72,7 @@ COMMANDS = {
     "search": "search IN/noun.req IN/tiny.conllu -o OUT/found.conllu",
     "select": "select IN/tiny.conllu --split a=0.5,b=0.5 --output-dir OUT/parts",
     "export": "export en-ewt -o OUT/exported",
+    "serve": f"serve --port 0 --check {CPU}",
     "stats": "stats IN/tiny.conllu",
     "show": "show IN/tiny.conllu --svg OUT/trees.svg",
     "report": "report IN/tiny.conllu IN/tiny.conllu -o OUT/report.html",

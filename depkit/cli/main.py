@@ -30,6 +30,7 @@ COMMANDS = {
     "distill": "Train a small parser on the output of a larger one.",
     "parse": "Parse text or treebanks into dependency trees.",
     "tag": "Tag text or treebanks with UPOS, XPOS, FEATS and LEMMA.",
+    "serve": "Parse texts that other programs send over HTTP.",
     "jackknife": "Tag a training file by taggers that have not seen it.",
     "export": "Export a model, to parse without torch.",
     "eval": "Score parsed files against a gold file.",

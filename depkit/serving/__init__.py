@@ -1,1 +1,1 @@
-"""Parsing and tagging of files of any number and size."""
+"""Parsing and tagging of files of any number and size, and of texts that come over HTTP."""

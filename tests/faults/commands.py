@@ -75,6 +75,7 @@ COMMANDS = {
         "select INPUTS/parsed.conllu --split a=0.5,b=0.5 --output-dir parts", "",
     ),
     "export": ("export INPUTS/teacher -o exported", ""),
+    "serve": ("serve --model INPUTS/teacher --port 0 --check --device cpu --threads 1", ""),
     "stats": ("stats INPUTS/parsed.conllu --json", ""),
     "eval": ("eval INPUTS/gold.conllu INPUTS/parsed.conllu --confidence --format csv", ""),
     "analyze": (

@@ -75,6 +75,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
             "COLUMN,...",
             "ENCODING",
             "FIELD,...",
+            "HOST",
             "I/N",
             "ID",
             "KEY",

@@ -1,0 +1,193 @@
+"""Sentences of several requests, annotated together on one thread.
+
+A parser is not safe for threads, so one worker thread calls all parsers. It works in rounds: it
+takes some sentences of every open request, annotates them in one call for each model, and hands
+the results back. Requests that arrive meanwhile take part in the next round. So the sentences of
+small requests share batches, and a large request delays the others by one round, not by its size.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Condition, Thread
+
+from depkit.corpus.sentence import Sentence
+
+ROUND_WORDS = 2_000  # of all requests together; rounds of 8,000 take 10% less time for a word
+MIN_WORDS = 200  # of one request in a round, even if there are many requests
+_POLL = 0.25  # seconds between two looks at whether the client is still there
+
+# Annotates sentences, which can be those of several requests; one result for each
+Annotate = Callable[[Iterable[Sentence]], Iterable[Sentence]]
+
+
+class BusyError(Exception):
+    """There are too many open requests, or the server is stopping."""
+
+
+class AbandonedError(Exception):
+    """The results of a request are not needed any more: the client has gone."""
+
+
+@dataclass(eq=False)
+class Request:
+    """Sentences to annotate.
+
+    Attributes:
+        sentences: The sentences. They are read on the worker thread, which also runs tokenizers.
+        annotate: Annotates them. Requests with equal functions are annotated together.
+        answers: Lists of results; at the end None, or the error that ended the request.
+        is_read: Whether all sentences have been read.
+        is_abandoned: Whether nobody waits for the results.
+    """
+
+    sentences: Iterator[Sentence]
+    annotate: Annotate
+    answers: SimpleQueue[list[Sentence] | Exception | None] = field(default_factory=SimpleQueue)
+    is_read: bool = False
+    is_abandoned: bool = False
+
+
+class Batcher:
+    """The worker thread and the open requests."""
+
+    def __init__(self, max_requests: int) -> None:
+        self.max_requests = max_requests
+        self.open: list[Request] = []
+        self.is_stopping = False
+        self.changed = Condition()
+        self.thread = Thread(target=self._work, name="parser", daemon=True)
+
+    def start(self) -> None:
+        """Start the worker thread."""
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Refuse new requests, finish the open ones and end the thread."""
+        with self.changed:
+            self.is_stopping = True
+            self.changed.notify_all()
+        self.thread.join()
+
+    def annotate(
+        self,
+        sentences: Iterator[Sentence],
+        annotate: Annotate,
+        *,
+        seconds: float,
+        is_gone: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Sentence]:
+        """Yield annotated sentences, in their order; may be called on any thread.
+
+        Args:
+            sentences: Read on the worker thread.
+            annotate: See `Request`.
+            seconds: The time for all of it.
+            is_gone: Called now and then; if it returns true, the request is given up.
+
+        Raises:
+            BusyError: There are too many open requests.
+            TimeoutError: The time is over.
+            AbandonedError: The client has gone.
+            Exception: What reading or annotating the sentences has raised.
+        """
+        request = Request(sentences, annotate)
+        deadline = time.monotonic() + seconds
+        with self.changed:
+            if self.is_stopping or len(self.open) >= self.max_requests:
+                raise BusyError
+            self.open.append(request)
+            self.changed.notify_all()
+        try:
+            while True:
+                try:
+                    answer = request.answers.get(timeout=_POLL)
+                except Empty:
+                    if is_gone():
+                        raise AbandonedError from None
+                    if time.monotonic() > deadline:
+                        raise TimeoutError from None
+                    continue
+                if answer is None:
+                    return
+                if isinstance(answer, Exception):
+                    raise answer
+                yield from answer
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                if is_gone():
+                    raise AbandonedError
+        finally:
+            request.is_abandoned = True
+
+    def _work(self) -> None:
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.open or self.is_stopping)
+                requests = list(self.open)
+            if not requests:
+                return
+            requests = [request for request in requests if not request.is_abandoned]
+            try:
+                self._do_round(requests)
+            except Exception as error:  # a bug; without this thread, all clients would wait
+                for request in requests:
+                    _fail(request, error)
+            with self.changed:
+                self.open = [
+                    request
+                    for request in self.open
+                    if not (request.is_read or request.is_abandoned)
+                ]
+
+    def _do_round(self, requests: Sequence[Request]) -> None:
+        """Annotate some sentences of each request."""
+        quota = max(MIN_WORDS, ROUND_WORDS // max(1, len(requests)))
+        groups: dict[Annotate, list[tuple[Request, list[Sentence]]]] = {}
+        for request in requests:
+            try:
+                sentences = _take(request, quota)
+            except Exception as error:
+                _fail(request, error)
+                continue
+            groups.setdefault(request.annotate, []).append((request, sentences))
+        for annotate, group in groups.items():
+            _annotate_group(annotate, group)
+
+
+def _take(request: Request, quota: int) -> list[Sentence]:
+    """Read sentences of a request until they have at least `quota` words."""
+    sentences: list[Sentence] = []
+    words = 0
+    for sentence in request.sentences:
+        sentences.append(sentence)
+        words += len(sentence)
+        if words >= quota:
+            return sentences
+    request.is_read = True
+    return sentences
+
+
+def _annotate_group(annotate: Annotate, group: list[tuple[Request, list[Sentence]]]) -> None:
+    """Annotate sentences of several requests in one call, and hand the results to each."""
+    try:
+        results = iter(list(annotate([x for _, sentences in group for x in sentences])))
+    except Exception as error:
+        if len(group) == 1:
+            _fail(group[0][0], error)
+            return
+        # One request has sentences that cannot be parsed; the others must not suffer from it.
+        for pair in group:
+            _annotate_group(annotate, [pair])
+        return
+    for request, sentences in group:
+        if sentences:
+            request.answers.put([next(results) for _ in sentences])
+        if request.is_read:
+            request.answers.put(None)
+
+
+def _fail(request: Request, error: Exception) -> None:
+    request.is_read = True
+    request.answers.put(error)

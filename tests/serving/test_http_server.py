@@ -1,0 +1,537 @@
+"""The server is asked over real sockets: UDPipe's requests, wrong ones, limits and slow clients."""
+
+import base64
+import email.mime.multipart
+import email.mime.nonmultipart
+import email.policy
+import hashlib
+import html
+import http.client
+import io
+import json
+import socket
+from threading import Event, Thread
+from urllib.parse import urlencode
+
+import pytest
+
+from depkit.corpus.io import read, write
+from depkit.corpus.json_lines import to_json_lines
+from depkit.drawing.trees.svg import draw_sentence
+from depkit.parsers.loading import load
+from depkit.serving import http_page, http_server
+from depkit.serving.http_server import Limits, Server
+from depkit.serving.udpipe import Models, check_model, name_models
+from depkit.version import __version__
+from tests.serving.waiting import SECONDS, wait_for
+
+TEXT = "Dogs bark at the small cat. Time flies.\n\nShe gonna sleep."
+ALL = {"tokenizer": "", "tagger": "", "parser": ""}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture(scope="module")
+def parser():
+    """Return the bundled parser, whose result for a sentence does not depend on its batch."""
+    return load("en-ewt", "cpu", threads=1, engine="onnx")
+
+
+@pytest.fixture(scope="module")
+def start(parser):
+    """Return a function that starts a server with limits."""
+    servers = []
+
+    def start(**limits) -> Server:
+        models = Models({"en-ewt": ("en-ewt", parser), "other-model": ("en-ewt", parser)})
+        servers.append(Server(models, limits=Limits(**limits)))
+        servers[-1].start()
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def server(start):
+    """Return a server with the usual limits."""
+    return start()
+
+
+def ask(server, path, body=None, headers=None, method=None):
+    """Send a request; return the status, the headers and the body."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+    connection.request(method or ("GET" if body is None else "POST"), path, body, headers or {})
+    response = connection.getresponse()
+    data = response.read()
+    connection.close()
+    assert int(response.headers["Content-Length"]) == len(data) or method == "HEAD"
+    return response.status, response.headers, data
+
+
+def process(server, **parameters):
+    """Send a form and return the answer as an object."""
+    status, headers, data = ask(server, "/process", urlencode(parameters), FORM)
+    assert (status, headers["Content-Type"]) == (200, "application/json"), data
+    return json.loads(data)
+
+
+def result(server, **parameters) -> str:
+    """Send a form; return the result in CoNLL-U without the comments about the model."""
+    head = (
+        f"# generator = depkit {__version__}\n# udpipe_model = en-ewt\n"
+        "# udpipe_model_licence = cc-by-sa-4.0\n"
+    )
+    text = process(server, **parameters)["result"]
+    assert text.startswith(head)
+    return text.removeprefix(head)
+
+
+def to_text(sentences) -> str:
+    stream = io.StringIO()
+    write(sentences, stream)
+    return stream.getvalue()
+
+
+def connect(server, data=b""):
+    connection = socket.create_connection(("127.0.0.1", server.port), SECONDS)
+    connection.sendall(data)
+    return connection
+
+
+def read_to_end(connection) -> bytes:
+    with connection, connection.makefile("rb") as stream:
+        return stream.read()
+
+
+# UDPipe's documented requests
+
+
+def test_models_are_listed_as_udpipe_lists_them(server):
+    status, headers, data = ask(server, "/models")
+    assert (status, headers["Content-Type"]) == (200, "application/json")
+    steps = ["tokenizer", "tagger", "parser"]
+    assert json.loads(data) == {
+        "models": {"en-ewt": steps, "other-model": steps},
+        "default_model": "en-ewt",
+    }
+    assert ask(server, "/models", method="HEAD")[2] == b""
+    assert json.loads(ask(server, "/health")[2]) == {"status": "ok"}
+
+
+def test_a_text_is_answered_field_by_field(server, parser):
+    answer = process(server, data=TEXT, **ALL)
+    assert list(answer) == ["model", "acknowledgements", "result"]
+    assert answer["model"] == "en-ewt"
+    assert answer["acknowledgements"] == [
+        "treebank: UD English-EWT", "licence of the model: cc-by-sa-4.0"
+    ]  # fmt: skip
+    assert result(server, data=TEXT, **ALL) == to_text(parser.parse(TEXT, "predict"))
+
+
+def test_get_url_encoded_and_multipart_requests_have_the_same_answer(server):
+    values = {"data": TEXT, **ALL, "model": "en-ewt", "output": "conllu"}
+    expected = process(server, **values)
+    assert json.loads(ask(server, f"/process?{urlencode(values)}")[2]) == expected
+    # As UDPipe's client makes the form, with the line ends of mail
+    message = email.mime.multipart.MIMEMultipart("form-data", policy=email.policy.HTTP)
+    for name, value in values.items():
+        part = email.mime.nonmultipart.MIMENonMultipart("text", "plain")
+        part.add_header("Content-Disposition", f'form-data; name="{name}"')
+        part.add_header("Content-Transfer-Encoding", "8bit")
+        part.set_payload(value, charset="utf-8")
+        message.attach(part)
+    body = message.as_bytes().split(b"\r\n\r\n", 1)[1]
+    headers = {"Content-Type": message["Content-Type"]}
+    assert json.loads(ask(server, "/process", body, headers)[2]) == expected
+    # Parameters of the address count in a POST request as well.
+    form = urlencode({"data": TEXT} | ALL)
+    assert json.loads(ask(server, "/process?model=en", form, FORM)[2]) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [("", "en-ewt"), ("en", "en-ewt"), ("other", "other-model"), ("other-model", "other-model")],
+)
+def test_a_model_is_found_by_the_beginning_of_its_name(model, expected, server):
+    assert process(server, data="x", input="vertical", model=model)["model"] == expected
+
+
+def test_only_the_steps_that_are_asked_for_are_taken(server, parser):
+    sentences = list(parser.tokenize(TEXT))
+    assert result(server, data=TEXT, tokenizer="") == to_text(sentences)
+    tagged = to_text(parser.tag(sentences, "predict"))
+    assert result(server, data=TEXT, tokenizer="", tagger="") == tagged
+    parsed = to_text(parser.parse(sentences, "keep"))
+    assert result(server, data=TEXT, tokenizer="", parser="") == parsed
+    assert len({to_text(sentences), tagged, parsed}) == 3
+
+
+def test_tags_of_conllu_are_kept_without_the_tagger_and_replaced_with_it(server, parser, tiny):
+    data = to_text(sentence.with_columns({"upos": ["X"] * len(sentence)}) for sentence in tiny)
+    sentences = list(read(io.StringIO(data), "conllu"))
+    assert result(server, data=data, parser="") == to_text(parser.parse(sentences, "keep"))
+    replaced = result(server, data=data.replace("\n", "\r\n"), tagger="", parser="")
+    assert replaced == to_text(parser.parse(sentences, "predict"))
+    assert "\tX\t" in data and "\tX\t" not in replaced
+    assert result(server, data=data, input="conllu=v2") == data
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"input": "horizontal", "data": "A b\n\nc d e\n"}, "A b\nc d e\n"),
+        ({"input": "horizontal", "data": "A\xa0b c"}, "A\xa0b c\n"),
+        ({"input": "vertical", "data": "\n\nA\tX\nb\n\n\n \nc"}, "A b\nc\n"),
+        ({"input": "vertical", "data": ""}, ""),
+        ({"input": "conllu", "data": ""}, ""),
+        ({"input": "generic_tokenizer", "data": "Dogs bark. Cats sleep."},
+         "Dogs bark .\nCats sleep .\n"),
+        ({"tokenizer": "", "data": "  \n\n"}, ""),
+        ({"tokenizer": "presegmented", "data": "Dogs bark. Cats sleep.\nTime flies."},
+         "Dogs bark . Cats sleep .\nTime flies .\n"),
+    ],
+)  # fmt: skip
+def test_inputs_are_read(parameters, expected, server):
+    assert process(server, output="horizontal", **parameters)["result"] == expected
+
+
+def test_outputs_are_written(server, parser):
+    text = " Dogs  bark.\nCats gonna\u2028sleep \n\n Time flies.\n"
+    sentences = list(parser.parse(text, "predict"))
+    plain = process(server, data=text, output="plaintext", **ALL)["result"]
+    assert plain == text
+    forms = process(server, data=text, output="vertical", **ALL)["result"]
+    assert forms == "".join("\n".join(s.form) + "\n\n" for s in sentences)
+    records = process(server, data=text, output="json", **ALL)["result"]
+    assert records == [json.loads(line) for line in to_json_lines(sentences)]
+    assert process(server, data="", output="json", **ALL)["result"] == []
+
+
+def test_a_long_text_is_read_in_parts_with_the_same_result(server, parser):
+    text = "".join(
+        f"Dogs bark at {i} cats. Time flies.{' ' if i % 3 else chr(10) * 2}" for i in range(500)
+    )
+    assert len(text) > 10_000
+    expected = to_text(parser.tokenize(text))
+    assert result(server, data=text, tokenizer="") == expected
+    unbroken = text.replace("\n\n", " ")
+    assert result(server, data=unbroken, tokenizer="") == to_text(parser.tokenize(unbroken))
+
+
+# The page
+
+
+def test_the_page_shows_the_trees_of_a_text(server, parser):
+    status, headers, data = ask(server, "/")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert data.count(b"<option") == 2 and b"<article>" not in data
+    text = "Dogs <b>bark</b> & sleep. Time flies."
+    path = f"/?{urlencode({'text': text, 'model': 'other-model'})}"
+    page = ask(server, path)[2].decode()
+    sentences = list(parser.parse(text, "predict"))
+    assert page.count("<article>") == page.count("<svg ") == len(sentences)
+    assert all(draw_sentence(sentence) in page for sentence in sentences)
+    assert "<option selected>other-model</option>" in page
+    assert f">\n{html.escape(text)}</textarea>" in page
+
+
+def test_the_page_runs_no_code_of_the_text(server):
+    text = '</textarea><script>alert(1)</script>"><img src=x onerror=alert(1)>\x1b[31m\u202e'
+    _, headers, data = ask(server, f"/?{urlencode({'text': text})}")
+    assert b"<script" not in data and b"<img" not in data and b"<b>" not in data
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy and "script-src" not in policy
+    style = data.decode().partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy
+
+
+def test_long_texts_are_shown_in_part(server, monkeypatch):
+    monkeypatch.setattr(http_page, "MAX_SENTENCES", 2)
+    monkeypatch.setattr(http_page, "MAX_WORDS", 4)
+    text = "Dogs bark. The small cat sees an old dog. Time flies."
+    page = ask(server, f"/?{urlencode({'text': text})}")[2].decode()
+    assert page.count("<article>") == 2 and page.count("<svg ") == 1
+    assert "more than 4 words" in page and "The first 2 of 3 sentences" in page
+
+
+# Wrong requests
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "the parameter data is missing"),
+        ({"data": "x", "model": "../../etc"}, "there is no model '../../etc'"),
+        ({"data": "x", "model": "e"}, "there is no model 'e'"),
+        ({"data": "x", "output": "matxin"}, "there is no output 'matxin'"),
+        ({"data": "x", "input": "/etc/passwd"}, "there is no input '/etc/passwd'"),
+        ({"data": "x", "tokenizer": "ranges"}, "no option 'ranges'"),
+        ({"data": "1\tx\n"}, "data: line 1: the line has 2 columns"),
+        ({"data": "x\n" * 5000, "input": "vertical", "parser": ""}, "5000 words"),
+    ],
+)
+def test_a_wrong_parameter_is_answered_with_one_line(parameters, message, server):
+    status, headers, data = ask(server, "/process", urlencode(parameters), FORM)
+    assert (status, headers["Content-Type"]) == (400, "text/plain; charset=utf-8")
+    assert message.replace(",", "") in data.decode().replace(",", "")
+    assert data.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (["GET /index.html HTTP/1.1"], 404),
+        (["GET /?model=no HTTP/1.1"], 400),
+        (["GET /../../etc/passwd HTTP/1.1"], 404),
+        (["GET /process%2F HTTP/1.1"], 404),
+        (["POST /models HTTP/1.1", "Content-Length: 0"], 405),
+        (["PUT /process HTTP/1.1"], 405),
+        (["HEAD /process HTTP/1.1"], 405),
+        (["BREW /process HTTP/1.1"], 405),
+        (["GET /process?data=%FF HTTP/1.1"], 400),
+        (["GET http://[/ HTTP/1.1"], 400),
+        (["nonsense"], 400),
+        (["GET /models HTTP/x"], 400),
+        (["GET /models HTTP/9.0"], 505),
+        ([f"GET /{'x' * 70_000} HTTP/1.1"], 414),
+        (["GET /models HTTP/1.1", *["a: b"] * 200], 431),
+        (["POST /process HTTP/1.1"], 411),
+        (["POST /process HTTP/1.1", "Transfer-Encoding: chunked"], 411),
+        (["POST /process HTTP/1.1", "Content-Length: -1"], 400),
+        (["POST /process HTTP/1.1", "Content-Length: \u0663"], 400),
+        (["POST /process HTTP/1.1", "Content-Length: 0"], 400),
+        (["POST /process HTTP/1.1", "Content-Length: 99999999999"], 413),
+        (["POST /process HTTP/1.1", "Content-Length: 99999999999", "Expect: 100-continue"], 413),
+    ],
+)
+def test_a_malformed_request_has_the_right_status(lines, status, server):
+    data = "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
+    head, _, body = read_to_end(connect(server, data)).partition(b"\r\n\r\n")
+    assert head.startswith(f"HTTP/1.1 {status} ".encode()), head
+    assert body.count(b"\n") == (0 if lines[0].startswith("HEAD") else 1)
+    assert b"Traceback" not in body and b"<" not in body
+
+
+def test_a_method_that_is_not_allowed_is_told_what_is(server):
+    assert ask(server, "/process", method="DELETE")[1]["Allow"] == "GET, POST"
+
+
+def test_web_pages_of_other_sites_get_no_permission(server):
+    headers = ask(server, "/models", headers={"Origin": "http://example.org"})[1]
+    assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+def test_an_internal_error_is_answered(server, monkeypatch):
+    def fail(query, results):
+        raise KeyError("a\nb")
+
+    monkeypatch.setattr(http_server, "render_answer", fail)
+    status, _, data = ask(server, "/process", urlencode({"data": ""}), FORM)
+    assert (status, data) == (500, b"internal error, KeyError: 'a\\nb'\n")
+
+
+# Limits
+
+
+def test_a_body_that_is_too_large_is_refused_while_it_is_sent(start):
+    server = start(size=1000)
+    data = "x" * 5_000_000  # more than the buffers of a connection
+    status, _, message = ask(server, "/process", f"data={data}", FORM)
+    assert status == 413
+    assert message == b"the body is larger than 1,000 bytes; send less at once\n"
+    assert ask(server, "/process", f"data={'x' * 995}&input=vertical", FORM)[0] == 413
+    assert ask(server, "/process", f"input=vertical&data={'x' * 980}", FORM)[0] == 200
+
+
+class Blocker:
+    """Sentences that are not read before `go` is set."""
+
+    def __init__(self, server) -> None:
+        self.server, self.started, self.go = server, Event(), Event()
+        self.thread = Thread(target=self.run, daemon=True)
+        self.thread.start()
+        assert self.started.wait(SECONDS)
+
+    def run(self) -> None:
+        list(self.server.batcher.annotate(self.read(), iter, seconds=SECONDS))
+
+    def read(self):
+        self.started.set()
+        assert self.go.wait(SECONDS)
+        yield from ()
+
+    def __enter__(self) -> "Blocker":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.go.set()
+        self.thread.join(SECONDS)
+
+
+def test_too_many_requests_are_told_when_to_try_again(start):
+    server = start(requests=1)
+    body = urlencode({"data": "a", "input": "vertical"})
+    with Blocker(server):
+        status, headers, data = ask(server, "/process", body, FORM)
+    assert (status, headers["Retry-After"]) == (503, "1")
+    assert data == b"the server is busy; try again\n"
+    wait_for(lambda: not server.batcher.open)
+    assert ask(server, "/process", body, FORM)[0] == 200
+
+
+def test_too_many_bytes_are_refused(start):
+    server = start(size=1000)
+    body = urlencode({"data": "a" * 900, "input": "vertical"})
+    with Blocker(server):
+        waiting = [connect(server, make_post(body)) for _ in range(4)]
+        wait_for(lambda: server.num_bytes == 4 * len(body))
+        assert ask(server, "/process", body, FORM)[0] == 503
+    assert all(b" 200 OK" in read_to_end(connection) for connection in waiting)
+    assert server.num_bytes == 0
+
+
+def make_post(body: str) -> bytes:
+    return (
+        f"POST /process HTTP/1.1\r\nContent-Type: {FORM['Content-Type']}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n{body}"
+    ).encode()
+
+
+def test_too_many_connections_are_refused(start, monkeypatch):
+    monkeypatch.setattr(Limits, "connections", 2)
+    server = start()
+    silent = [connect(server) for _ in range(2)]
+    wait_for(lambda: server.num_connections == 2)
+    assert read_to_end(connect(server)).startswith(b"HTTP/1.1 503 Service Unavailable\r\nRetry-")
+    for connection in silent:
+        connection.close()
+    wait_for(lambda: server.num_connections == 0)
+    assert ask(server, "/health")[0] == 200
+
+
+def test_a_request_that_takes_too_long_is_given_up(start):
+    server = start(seconds=0.3)
+    with Blocker(server):
+        status, headers, data = ask(
+            server, "/process", urlencode({"data": "a", "input": "vertical"}), FORM
+        )
+    assert (status, headers["Retry-After"]) == (503, "1")
+    assert data == b"the request took more than 0.3 s; send less at once\n"
+
+
+# Slow, silent and killed clients
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /mod", b"GET /models HTTP/1.1\r\nA: b\r\n"])
+def test_a_silent_client_is_cut_off(sent, start):
+    server = start(client_seconds=0.3)
+    assert read_to_end(connect(server, sent)) == b""
+
+
+def test_a_client_that_sends_byte_by_byte_is_cut_off(start):
+    server = start(client_seconds=2.0, client_rate=1e9)
+    connection = connect(server, make_post("data=" + "x" * 1000)[:-900])
+    connection.settimeout(0.05)
+    answer = b""
+    for _ in range(20 * SECONDS):
+        try:
+            connection.sendall(b"x")
+            if chunk := connection.recv(4096):
+                answer += chunk
+                continue
+            break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    connection.close()
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert answer.endswith(b"the body did not arrive in time\n")
+
+
+def test_a_client_that_does_not_read_is_cut_off(start, monkeypatch):
+    # More than the buffers of a connection
+    monkeypatch.setattr(http_server, "render_answer", lambda query, results: [b"x" * 50_000_000])
+    server = start(client_seconds=0.3, client_rate=1e9)
+    connection = connect(server, make_post("data="))  # and read only one byte
+    assert connection.recv(1)
+    wait_for(lambda: server.num_connections == 0)
+    assert len(read_to_end(connection)) < 50_000_000
+
+
+def test_the_request_of_a_killed_client_is_given_up(start):
+    server = start()
+    with Blocker(server):
+        connection = connect(server, make_post(urlencode({"data": "a", "input": "vertical"})))
+        wait_for(lambda: len(server.batcher.open) == 2)
+        connection.close()
+        wait_for(lambda: server.num_connections == 0)
+        assert server.batcher.open[1].is_abandoned
+
+
+# Many clients, and the end
+
+
+def test_concurrent_requests_share_a_call_and_have_the_answers_of_single_ones(start, parser):
+    server = start()
+    texts = [f"The cat number {i} sleeps. Dogs bark." for i in range(12)]
+    answers: dict[int, str] = {}
+    sizes: list[int] = []
+    model = server.models.models["en-ewt"]
+    annotate = model.annotators[True, True]
+
+    def count(sentences):
+        sentences = list(sentences)
+        sizes.append(len(sentences))
+        return annotate(sentences)
+
+    model.annotators[True, True] = count
+
+    def send(i: int) -> None:
+        answers[i] = result(server, data=texts[i], **ALL)
+
+    threads = [Thread(target=send, args=(i,), daemon=True) for i in range(12)]
+    with Blocker(server):
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: len(server.batcher.open) == 13)
+    for thread in threads:
+        thread.join(SECONDS)
+    assert sizes == [24]
+    assert answers == {i: to_text(parser.parse(text, "predict")) for i, text in enumerate(texts)}
+
+
+def test_stopping_answers_what_is_under_way_and_accepts_no_more(start):
+    server = start()
+    with Blocker(server):
+        connection = connect(server, make_post(urlencode({"data": "a", "input": "vertical"})))
+        wait_for(lambda: len(server.batcher.open) == 2)
+        stopper = Thread(target=server.stop, daemon=True)
+        stopper.start()
+        wait_for(lambda: server.socket.fileno() < 0)
+        with pytest.raises(OSError):
+            connect(server)
+    assert b" 200 OK" in read_to_end(connection)
+    stopper.join(SECONDS)
+    assert not stopper.is_alive()
+
+
+def test_a_server_knows_whether_other_machines_can_connect(parser):
+    models = Models({"en-ewt": ("en-ewt", parser)})
+    for host, is_local in [("127.0.0.1", True), ("localhost", True), ("0.0.0.0", False)]:
+        server = Server(models, host)
+        assert server.is_local == is_local, host
+        server.server_close()
+    with pytest.raises(OSError, match="no such host"):
+        Server(models, "no host has such a name")
+
+
+def test_models_are_named_by_their_directories(tmp_path, parser):
+    assert name_models(["en", "af"]) == {"en-ewt": "en", "af": "af"}
+    (tmp_path / "en-ewt").mkdir()
+    with pytest.raises(ValueError, match="two models are called en-ewt"):
+        name_models(["en-ewt", tmp_path / "en-ewt"])
+    check_model("en-ewt", parser)
