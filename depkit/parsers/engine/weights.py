@@ -111,7 +111,7 @@ def save_network(
 
 def _find_matrices(network: nn.Module) -> dict[str, str]:
     """Find the weights that can be stored in eight bits, and how: see `eight_bits`."""
-    kinds = {}
+    kinds: dict[str, str] = {}
     for prefix, module in network.named_modules():
         if isinstance(module, AttributeLinear):
             kinds |= {f"{prefix}.{name}": ROWS for name in ("weight", "shared")}

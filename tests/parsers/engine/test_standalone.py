@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
