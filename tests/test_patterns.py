@@ -37,6 +37,10 @@ COMPUTED = {
     ("corpus/blocks.py", "pattern"): [
         pattern for pattern, *_ in (blocks._ROWS, *blocks._SEPARATORS.values())
     ],
+    (
+        "serving/forms.py",
+        "b'(?:\\\\A|\\\\r?\\\\n)--' + re.escape(boundary) + b'(--)?[ \\\\t]*(?:\\\\r?\\\\n|\\\\Z)'",
+    ): [rb"(?:\A|\r?\n)--boundary(--)?[ \t]*(?:\r?\n|\Z)"],
 }  # fmt: skip
 
 

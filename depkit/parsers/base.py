@@ -207,30 +207,10 @@ class Parser(ABC):
         algorithm = choose_decoder(decode, algorithm)
         probabilities = choose_probabilities(prob, probabilities)
         stream = is_stream(sentences, stream, context)
-        for name, number in (("passes", passes), ("best", best)):
-            if number < 1:
-                raise ValueError(f"`{name}` is {number}; it must be 1 or more")
-        given = {
-            "algorithm": algorithm, "root": root, "probabilities": probabilities, "valid": valid,
-        }  # fmt: skip
-        options: dict[str, Any] = {
-            name: value for name, value in given.items() if value and value != "auto"
-        }
-        if heads != "predict":
-            options["heads"] = heads
-        numbers = {
-            name: number for name, number in (("passes", passes), ("best", best)) if number > 1
-        }
-        self.check_options([*options, *numbers])
-        for name, value in options.items():
-            _check_choice(name, value, self.options[name])
-        if passes > 1 and (heads != "predict" or best > 1):
-            raise ValueError("`passes` excludes `heads` keep and `best`; leave one of them out")
-        options |= {"best": best} if best > 1 else {}
-        if passes > 1 and not self.corrects_parses:
-            raise ValueError(
-                "this model does not correct parses, so more passes would change nothing"
-            )
+        options = self._check_choices(
+            passes, best, heads,
+            algorithm=algorithm, root=root, probabilities=probabilities, valid=valid,
+        )  # fmt: skip
         if probabilities:
             sentences = check_probabilities(self.to_sentences(sentences), probabilities)
         if options:
@@ -245,6 +225,33 @@ class Parser(ABC):
         compute = partial(self.parse_batch, tags=tags, **options)
         results = self.map_batches(sentences, compute, batch_tokens, contexts[-1], stream=stream)
         yield from chain.from_iterable(results) if best > 1 else results
+
+    def _check_choices(
+        self, passes: int, best: int, heads: str, **choices: str | None
+    ) -> dict[str, Any]:
+        """Check arguments of `parse`, and return those that are not the default.
+
+        Raises ValueError if one is invalid, ConfigError if the family does not have it.
+        """
+        for name, number in (("passes", passes), ("best", best)):
+            if number < 1:
+                raise ValueError(f"`{name}` is {number}; it must be 1 or more")
+        options: dict[str, Any] = {
+            name: value for name, value in choices.items() if value and value != "auto"
+        }
+        if heads != "predict":
+            options["heads"] = heads
+        numbers = [name for name, number in (("passes", passes), ("best", best)) if number > 1]
+        self.check_options([*options, *numbers])
+        for name, value in options.items():
+            _check_choice(name, value, self.options[name])
+        if passes > 1 and (heads != "predict" or best > 1):
+            raise ValueError("`passes` excludes `heads` keep and `best`; leave one of them out")
+        if passes > 1 and not self.corrects_parses:
+            raise ValueError(
+                "this model does not correct parses, so more passes would change nothing"
+            )
+        return options | ({"best": best} if best > 1 else {})
 
     def check_request(self, sentences: Iterable[Sentence], **options: Any) -> Iterable[Sentence]:
         """Yield sentences, after checking that they can be parsed with some options of `parse`.

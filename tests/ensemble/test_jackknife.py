@@ -164,10 +164,10 @@ def test_sentences_are_tagged_with_their_contextual_vectors(tiny, tmp_path, monk
             file[str(i)] = np.full((1, len(sentence), 4), i, dtype=np.float32)
     tag, means = TaggerParser.tag, {}
 
-    def record_and_tag(self, sentences, context):
+    def record_and_tag(self, sentences, context, **options):
         vectors = list(context)
         means.update((s.sent_id, v[1:].mean()) for s, v in zip(sentences, vectors, strict=True))
-        return tag(self, sentences, context=vectors)
+        return tag(self, sentences, context=vectors, **options)
 
     monkeypatch.setattr(TaggerParser, "tag", record_and_tag)
     elmo = Inputs(word=0, context=Context(source="elmo", top=1, size=4))

@@ -107,7 +107,7 @@ def test_the_ensemble_and_its_members_can_be_loaded(tiny, tmp_path):
     together = depkit.load(tmp_path, "cpu")
     expected = list(map(str, combine(members, "geometric").parse(tiny)))
     assert list(map(str, together.parse(tiny))) == expected
-    assert scores == pytest.approx(score_attachment(tiny, together.parse(tiny)))
+    assert scores.items() >= score_attachment(tiny, together.parse(tiny)).items()
     card = (tmp_path / "README.md").read_text("utf-8")
     assert "fold-2-bilstm" in card and f"LAS {scores['LAS']:.2f}" in card
     vocabularies = [read_vocabulary(tmp_path / name).to_json() for name in job.names]
@@ -290,7 +290,7 @@ def test_ensembles_read_elmo_vectors(tiny, tmp_path):
     parser = load(tmp_path / "m", "cpu")
     pairs = list(parser.attach_features(read(TINY), features))
     trees = parser.parse([pair[0] for pair in pairs], context=[pair[1] for pair in pairs])
-    assert scores == pytest.approx(score_attachment(tiny, trees))
+    assert scores.items() >= score_attachment(tiny, trees).items()
 
 
 def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monkeypatch):

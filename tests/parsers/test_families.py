@@ -76,8 +76,8 @@ def test_a_toy_family_can_be_trained_resumed_and_used_to_parse(trees, tmp_path, 
     assert run(["info", str(tmp_path / "resumed")]) == 0
     assert "  3 depth\n" in capfd.readouterr().out
     assert "predicts depth; " in repr(depkit.load(model, "cpu"))
-    with pytest.raises(ConfigError, match="family depth do not support `algorithm`"):
-        next(depkit.load(model, "cpu").parse([["cats"]], algorithm="mst"))
+    with pytest.raises(ConfigError, match="family depth do not support `decode`"):
+        next(depkit.load(model, "cpu").parse([["cats"]], decode="mst"))
 
 
 def test_settings_of_a_toy_family_are_checked(trees, tmp_path, capfd):

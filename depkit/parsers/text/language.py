@@ -62,8 +62,13 @@ class Profile:
 
 
 def normalize(text: str) -> str:
-    """Return a text without case, with one space for everything between its words."""
-    return f" {_NO_LETTERS.sub(' ', text[:MAX_CHARACTERS].casefold()).strip()} "
+    """Return a text without case and addresses, with one space for all between its words."""
+    pieces = (piece for piece in text[:MAX_CHARACTERS].split() if not _is_address(piece))
+    return f" {_NO_LETTERS.sub(' ', ' '.join(pieces).casefold()).strip()} "
+
+
+def _is_address(piece: str) -> bool:
+    return "://" in piece or "@" in piece or piece.startswith("www.")
 
 
 def make_profile(name: str, texts: Iterable[str]) -> Profile:
@@ -106,7 +111,7 @@ def _read_profile(code: str) -> Profile:
 
 def find_language(text: str, profiles: Mapping[str, Profile]) -> str | None:
     """Return the code of the language with the highest score; None for a text of few letters."""
-    if not profiles or sum(map(str.isalpha, text[:MAX_CHARACTERS])) < MIN_LETTERS:
+    if not profiles or sum(map(str.isalpha, normalize(text))) < MIN_LETTERS:
         return None
     return max(profiles, key=lambda code: profiles[code].score(text))
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -16,8 +15,7 @@ from depkit.treebank.edit.editable import Change, check_tree
 _NAMES = (("kind", "gold", "alternative"), ("column", "old", "new"), ("column", "a", "b"))
 _COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "misc")
 _DECISIONS = ("accept", "reject", "")
-# The apostrophe that tables of depkit have before what a spreadsheet would take for a formula
-_APOSTROPHE = re.compile(r"(^\s*|[;,\t][\s\"]*)'(?=[=+\-@＝＋－＠])")
+_FORMULA = frozenset("=+-@＝＋－＠")  # what a formula of a spreadsheet begins with
 
 
 @dataclass(frozen=True)
@@ -203,8 +201,8 @@ class Corrections:
         return Change(word, name, value, correction.new)
 
     def _equal(self, value: str, cell: str) -> bool:
-        """Return whether a value is what a cell of the file says; see _APOSTROPHE."""
-        return cell == (_APOSTROPHE.sub(r"\1", value) if self._is_table else value)
+        """Return whether a value is what a cell of the file says; see `_remove_apostrophes`."""
+        return cell == (_remove_apostrophes(value) if self._is_table else value)
 
     def _fail(self, sentence: Sentence, correction: Correction, message: str) -> NoReturn:
         word = min(max(correction.word - 1, 0), len(sentence) - 1)
@@ -240,7 +238,7 @@ def _read_records(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]
                 cells = {name: value or "" for name, value in row.items() if isinstance(name, str)}
                 yield (
                     rows.line_num,
-                    {name: _APOSTROPHE.sub(r"\1", value) for name, value in cells.items()},
+                    {name: _remove_apostrophes(value) for name, value in cells.items()},
                 )
         except csv.Error as error:
             raise FormatError(file, rows.line_num, "", f"it is no valid table: {error}") from None
@@ -255,3 +253,23 @@ def _read_records(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]
     if not isinstance(record, list) or not all(isinstance(row, dict) for row in record):
         raise FormatError(file, 0, "", "it has no list of corrections")
     yield from enumerate(record, start=1)
+
+
+def _remove_apostrophes(cell: str) -> str:
+    """Undo `score.table`, which puts an apostrophe before what a spreadsheet takes for a formula.
+
+    That is at the beginning of the cell and after `;`, `,` and tabs, white space and quotation
+    marks left out.
+    """
+    kept = []
+    can_begin, skipped = True, " "  # whether a formula can begin here; what may stand before it
+    for index, character in enumerate(cell):
+        if can_begin and character == "'" and cell[index + 1 : index + 2] in _FORMULA:
+            can_begin = False
+            continue
+        kept.append(character)
+        if character in ";,\t":
+            can_begin, skipped = True, '"'
+        elif not (character.isspace() or character == skipped):
+            can_begin = False
+    return "".join(kept)
