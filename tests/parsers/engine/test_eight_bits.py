@@ -129,7 +129,7 @@ def test_a_packed_vocabulary_is_read_as_the_other(tiny, tmp_path):
 
 
 @pytest.mark.slow
-def test_training_stores_eight_bits(tmp_path, monkeypatch):
+def test_training_stores_eight_bits(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DEPKIT_ENGINE", "auto")
     treebank = str(DATA / "tiny.conllu")
     sizes = {}
@@ -142,7 +142,7 @@ def test_training_stores_eight_bits(tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "argv", ["depkit", *arguments.split()])
         with pytest.raises(SystemExit) as stop:
             main()
-        assert not stop.value.code
+        assert not stop.value.code, capsys.readouterr().err
         sizes[storage] = sum(path.stat().st_size for path in directory.glob("*.safetensors"))
         parsed = [list(load(directory, engine=engine).parse(read(treebank))) for engine in ENGINES]
         assert len(parsed[0]) == len(parsed[1]) > 0
