@@ -73,7 +73,7 @@ def test_a_bundled_model_parses_as_with_depkit(name, tmp_path):
         assert array in guide
 
 
-@pytest.mark.parametrize("root", ["single", "multi"])
+@pytest.mark.parametrize("root", [pytest.param("single", marks=pytest.mark.slow), "multi"])
 def test_random_models_parse_as_with_depkit(root, tiny, tmp_path):
     inputs = Inputs(word=6, char=4, affix=5, treebank=3)
     parser = make_random_parser(tiny, 1, inputs=inputs, root=root, encoder="selfatt")
