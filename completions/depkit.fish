@@ -210,7 +210,7 @@ complete -c depkit -n '__depkit_is_command "jackknife"' -s h -l help -d 'Show th
 complete -c depkit -n '__depkit_is_command "jackknife"' -l debug -d 'If there is an error, show its traceback.'
 complete -c depkit -n '__depkit_is_command "export"' -f -a 'af en-ewt ga is nb uk (__depkit_directories)'
 complete -c depkit -n '__depkit_is_command "export"' -l sentences -r -F -d 'Use the first 300 sentences of this treebank, except those of more than 60 words, to determine the ranges of the values in the network. They should be like those that the model was trained on. Without this option, sentences of random words of the model\'s vocabulary are used.'
-complete -c depkit -n '__depkit_is_command "export"' -s o -l output -r -f -a '(__depkit_directories)' -d 'Write a copy of the model with the graphs into this new directory; by default, the graphs are written into MODEL.'
+complete -c depkit -n '__depkit_is_command "export"' -s o -l output -r -f -a '(__depkit_directories)' -d 'Write a copy of the model with the graphs into this new directory; by default, the graphs are written into MODEL. If the model is a parser or tagger of the families biaffine and tagger, which reads words, characters, affixes, priors and treebanks only and decodes with mst, the directory also has parse.py, tables.json and STANDALONE.md, with which it is run without depkit.'
 complete -c depkit -n '__depkit_is_command "export"' -l encoding -r -f -d 'Read the input files in this text encoding, e.g. latin-1.'
 complete -c depkit -n '__depkit_is_command "export"' -s q -l quiet -d 'Print nothing on stderr except errors.'
 complete -c depkit -n '__depkit_is_command "export"' -s h -l help -d 'Show this message and exit.'

@@ -205,6 +205,11 @@ class Family(ABC):
         """The class that runs exported graphs; None if models of the family are not exported."""
         return None
 
+    @property
+    def is_standalone(self) -> bool:
+        """Whether `engine.standalone` decodes what exported graphs of the family compute."""
+        return False
+
     # Parsing
 
     @property

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.inputs.priors import get_priors
 
@@ -24,9 +25,11 @@ def find_obstacle(config: Any) -> str:
         return f"it reads {', '.join(sorted(others))}"
     if config.inputs.char_boundaries:
         return "it reads characters that mark the start and the end of words"
-    if config.family not in ("biaffine", "tagger"):
+    family = get_family(config)
+    if not family.is_standalone:
         return f"it is a model of the family {config.family}"
-    return ""
+    algorithm = (family.decoder(config) or {}).get("algorithm", "mst")
+    return "" if algorithm == "mst" else f"it decodes with the algorithm {algorithm}"
 
 
 def write_standalone(directory: Path, parser: "Parser") -> None:
@@ -45,7 +48,7 @@ def make_tables(parser: "Parser") -> dict[str, Any]:
     """Return the tables that `engine.standalone` reads."""
     vocabulary, config = parser.vocabulary, parser.config
     treebanks = vocabulary.tables.get("treebanks")
-    decoder = getattr(config, "decoder", None)
+    decoder = get_family(config).decoder(config) or {"root": "", "root_label": ""}
     return {
         "words": vocabulary.words.symbols,
         "lowercase": config.inputs.lowercase,
@@ -53,8 +56,8 @@ def make_tables(parser: "Parser") -> dict[str, Any]:
         "columns": {name: table.symbols for name, table in vocabulary.columns.items()},
         "treebank": treebanks.indices.get(config.inputs.treebank_name, 0) if treebanks else 0,
         "priors": _list_priors(parser) if config.inputs.prior else {},
-        "root": decoder.root if decoder else "",
-        "root_label": decoder.root_label if decoder else "",
+        "root": decoder["root"],
+        "root_label": decoder["root_label"],
     }
 
 

@@ -72,6 +72,10 @@ class Biaffine(DependencyFamily):
         return BiaffineNetwork
 
     @property
+    def is_standalone(self) -> bool:
+        return True
+
+    @property
     def array_network(self) -> "type[ArrayNetwork]":
         from depkit.parsers.graph.arrays import BiaffineArrays
 

@@ -47,6 +47,10 @@ class Tagger(Family):
         return TaggerNetwork
 
     @property
+    def is_standalone(self) -> bool:
+        return True
+
+    @property
     def array_network(self) -> "type[ArrayNetwork]":
         from depkit.parsers.engine.onnx_engine import ArrayNetwork
 

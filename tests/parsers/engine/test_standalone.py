@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from depkit.parsers.engine.standalone import apply_script, best_tree
 from depkit.parsers.export import export_model
 from depkit.parsers.loading import load
 from depkit.parsers.model_directory import find_model
-from depkit.parsers.standalone import GUIDE, PROGRAM, TABLES
+from depkit.parsers.standalone import GUIDE, PROGRAM, TABLES, find_obstacle
 from tests.parsers.small_parsers import make_random_parser, save_parser
 
 DATA = Path(__file__).parents[2] / "data"
@@ -92,6 +93,23 @@ def test_other_models_are_copied_without_the_program(tiny, tmp_path):
     export_model(tmp_path / "model", tiny, tmp_path / "copy")
     assert not (tmp_path / "copy" / TABLES).exists()
     assert (tmp_path / "copy" / "words.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "obstacle"),
+    [
+        ({}, ""),
+        ({"inputs": Inputs(word=6, tag=4)}, "it reads tag"),
+        ({"inputs": Inputs(word=6, char=4, char_boundaries=True)}, "characters that mark"),
+    ],
+)
+def test_an_obstacle_is_named(settings, obstacle, tiny):
+    config = make_random_parser(tiny, 1, **settings).config
+    assert obstacle in find_obstacle(config) and bool(find_obstacle(config)) == bool(obstacle)
+    eisner = replace(config, decoder=replace(config.decoder, algorithm="eisner"))
+    assert find_obstacle(eisner) == (
+        find_obstacle(config) or "it decodes with the algorithm eisner"
+    )
 
 
 def is_tree(heads):
