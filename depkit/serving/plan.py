@@ -159,7 +159,9 @@ def _predicts_constituents(model: PathLike) -> bool:
 def _check_divisible(job: Job, file: str) -> str:
     """Return the format of a file to read. Raises ConfigError if it cannot be divided."""
     kind = reason = ""
-    if not is_rereadable(file):
+    if file == "-":
+        reason = "it is standard input; name a file"
+    elif not is_rereadable(file):
         os.stat(file)  # raises an error if there is no such file
         reason = "it is not a regular file"
     elif file.lower().endswith((".gz", ".xz")):

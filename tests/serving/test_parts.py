@@ -9,6 +9,7 @@ import pytest
 from depkit.cli.main import run
 from depkit.corpus import blocks, parquet, reader, text
 from depkit.corpus.io import read, write
+from depkit.parsers.settings import ConfigError
 from depkit.serving import parts
 from depkit.serving import run as serving_run
 from depkit.serving.job import Job
@@ -212,3 +213,8 @@ def test_an_error_in_a_worker_is_one_line(tmp_path, capfd):
     arguments = ["parse", str(path), "--workers", "2", "--device", "cpu", "-o", str(tmp_path / "o")]
     assert_fails(capfd, arguments, 1, f"{path}:2", "column")
     assert not (tmp_path / "o").exists()
+
+
+def test_standard_input_is_not_divided_between_workers():
+    with pytest.raises(ConfigError, match="- cannot be divided: it is standard input"):
+        resolve(Job(files=["-"], models=["en-ewt"], workers=2))
