@@ -9,7 +9,6 @@ import pytest
 from depkit.cli.main import run
 from depkit.corpus import blocks, parquet, reader, text
 from depkit.corpus.io import read, write
-from depkit.parsers.settings import ConfigError
 from depkit.serving import parts
 from depkit.serving import run as serving_run
 from depkit.serving.job import Job
@@ -193,7 +192,7 @@ def test_a_finished_file_depends_on_its_vectors(tmp_path):
         (["a.txt", "--skip-done"], 2, "--skip-done needs --output-dir"),
         (["a.txt.gz", "--shard", "1/2", "--output-dir", "out"], 2, "it is compressed"),
         (["trees.mrg", "--shard", "1/2", "--output-dir", "out"], 2, "it has bracketed trees"),
-        (["-", "--workers", "2"], 1, "-"),
+        (["-", "--workers", "2"], 2, "- cannot be divided: it is standard input"),
         (["b.conllu", "--format", "json", "--workers", "2"], 2, "choose another format"),
         (["a.txt", "b.conllu", "--workers", "2"], 2, "needs --output-dir"),
     ],
@@ -213,8 +212,3 @@ def test_an_error_in_a_worker_is_one_line(tmp_path, capfd):
     arguments = ["parse", str(path), "--workers", "2", "--device", "cpu", "-o", str(tmp_path / "o")]
     assert_fails(capfd, arguments, 1, f"{path}:2", "column")
     assert not (tmp_path / "o").exists()
-
-
-def test_standard_input_is_not_divided_between_workers():
-    with pytest.raises(ConfigError, match="- cannot be divided: it is standard input"):
-        resolve(Job(files=["-"], models=["en-ewt"], workers=2))
