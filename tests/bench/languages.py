@@ -18,6 +18,7 @@ import argparse
 import gzip
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -107,16 +108,17 @@ def unpack(source: Path, target: Path) -> None:
 
 def options(code: str) -> list[str]:
     """Return the options of the training command of a language."""
-    epochs, settings = LANGUAGES[code]["epochs"], treebank_settings(code)
     return [
-        *"--dev-split 0.05 --recipe language --threads 1 --seed 1 --epochs".split(), str(epochs),
-        *settings,
+        *"--dev-split 0.05 --recipe language --threads 1 --seed 1 --epochs".split(),
+        str(LANGUAGES[code]["epochs"]), *setting_options(code),
     ]  # fmt: skip
 
 
-def treebank_settings(code: str) -> list[str]:
-    has_several = len(LANGUAGES[code]["treebanks"]) > 1
-    return ["--set", "inputs.treebank=16"] if has_several else []
+def setting_options(code: str) -> list[str]:
+    """Return the options of a language that set something else than the recipe."""
+    facts = LANGUAGES[code]
+    treebank = ["inputs.treebank=16"] if len(facts["treebanks"]) > 1 else []
+    return [x for setting in [*treebank, *facts.get("settings", [])] for x in ("--set", setting)]
 
 
 def write_dev(code: str, data: Path, folder: Path) -> tuple[Path, Path]:
@@ -157,7 +159,7 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     model_licence = "CC BY-SA 4.0 (https://creativecommons.org/licenses/by-sa/4.0/)"
     if "LGPL-LR" in licences:
         model_licence += ", and what derives from treebanks under LGPL-LR is licensed LGPL-LR"
-    settings = " ".join(treebank_settings(code))
+    settings = shlex.join(setting_options(code))
     lines = (model / CARD).read_text("utf-8").splitlines()
     card = CARD_TEXT.format(
         code=code, name=facts["name"], dev=names[0], las_gold=gold["LAS"], las_raw=raw["LAS"],

@@ -8,9 +8,9 @@ to by their positions, from 0; without empty nodes, these are the ids of the wor
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 
+from depkit.corpus.enhanced import read_graph
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import FEATURES
-from depkit.files.errors import FormatError
 from depkit.treebank.search.conditions import ENHANCED
 
 ANCHOR = "__0__"  # the form of the anchor
@@ -95,30 +95,16 @@ class Graph:
 
     def _add_enhanced(self) -> None:
         """Add the empty nodes and the edges of DEPS."""
-        sentence = self.sentence
-        if "deps" not in sentence.format.columns:
-            message = f"{sentence.format.name} has no enhanced dependencies"
-            raise FormatError(sentence.file, sentence.line, sentence.sent_id, message)
-        rows = [(row, 0) for row in sentence.rows]
-        rows = sorted(rows + [(row, 1) for row in sentence.empty_nodes()])
-        cells = [sentence.lines[row].rstrip("\r\n").split("\t") for row, _ in rows]
-        self.ids = ["0", *(row[0] for row in cells)]
-        positions = {name: position for position, name in enumerate(self.ids)}
-        empty = [is_empty for _, is_empty in rows]
-        self.positions = [0, *(i for i, is_empty in enumerate(empty, start=1) if not is_empty)]
-        self.empty_rows = {i: cells[i - 1] for i, is_empty in enumerate(empty, start=1) if is_empty}
-        self.size = len(self.ids)
-        new = self.positions
+        graph = read_graph(self.sentence)
+        self.ids, self.size = graph.ids, len(graph.ids)
+        self.positions = new = graph.words
+        self.empty_rows = {i: graph.cells[i] for i, name in enumerate(graph.ids) if "." in name}
         self.edges = [(new[source], new[target], label) for source, target, label in self.edges]
-        index = sentence.format.index("deps")
-        for target, row in enumerate(cells, start=1):
-            for relation in row[index].split("|") if row[index] != "_" else ():
-                source, colon, label = relation.partition(":")
-                if not colon or source not in positions:
-                    line = sentence.line and sentence.line + rows[target - 1][0]
-                    message = f"DEPS has {relation[:40]!r}, not HEAD:relation; see depkit check"
-                    raise FormatError(sentence.file, line, sentence.sent_id, message)
-                self.edges.append((positions[source], target, ENHANCED + label))
+        self.edges += [
+            (head, position, ENHANCED + label)
+            for position, relations in enumerate(graph.relations)
+            for head, label in relations
+        ]
 
 
 class _Columns(dict[str, list[str | None]]):
