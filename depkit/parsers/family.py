@@ -137,8 +137,8 @@ class Family(ABC):
         """Return the names of the predicted columns, which are those of the vocabulary's tables."""
         return [*([self.labels] if self.labels else []), *config.predicted_tags]
 
-    def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
-        """Return the gold symbols of a column of a sentence."""
+    def symbols(self, sentence: Sentence, column: str) -> Iterable[str | None]:
+        """Return the gold symbols of a column of a sentence, None where there is none to learn."""
         return column_symbols(sentence, column)
 
     def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> Vocabulary:
@@ -147,12 +147,15 @@ class Family(ABC):
     def targets(self, sentence: Sentence, vocabulary: Vocabulary) -> dict[str, list[int]]:
         """Return the training targets of each word by name; by default, the indices of its symbols.
 
-        A symbol that the vocabulary does not have is IGNORED.
+        A symbol that the vocabulary does not have is IGNORED, and so is a missing one.
         """
         from depkit.parsers.inputs.dataset import IGNORED
 
         return {
-            name: [table.indices.get(symbol, IGNORED) for symbol in self.symbols(sentence, name)]
+            name: [
+                IGNORED if symbol is None else table.indices.get(symbol, IGNORED)
+                for symbol in self.symbols(sentence, name)
+            ]
             for name, table in vocabulary.columns.items()
         }
 

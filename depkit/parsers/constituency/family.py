@@ -60,7 +60,7 @@ class Constituency(Family):
                 raise FormatError(*sentence.location(), message)
             yield sentence
 
-    def symbols(self, sentence: Sentence, column: str) -> Iterable[str]:
+    def symbols(self, sentence: Sentence, column: str) -> Iterable[str | None]:
         """Return labels as the symbols of constituents, see `labelled_spans`."""
         from depkit.parsers.constituency.examples import labelled_spans
 

@@ -49,7 +49,7 @@ class Biaffine(DependencyFamily):
     def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> "Vocabulary":
         """Leave out the relation _ of words without a head."""
 
-        def symbols(sentence: Sentence, column: str) -> Iterable[str]:
+        def symbols(sentence: Sentence, column: str) -> Iterable[str | None]:
             values = self.symbols(sentence, column)
             if column != "deprel" or -1 not in sentence.head:
                 return values

@@ -16,7 +16,7 @@ from depkit.parsers.inputs.parts import known_tables, table_rules
 from depkit.parsers.inputs.tables import SPECIAL, Table, TableRule, check_symbols, learn_tables
 
 # Returns the symbols to learn for a column of a sentence.
-Symbols = Callable[[Sentence, str], Iterable[str]]
+Symbols = Callable[[Sentence, str], Iterable[str | None]]
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,21 @@ def merge_lemmas(vocabularies: Iterable[Vocabulary]) -> LemmaDictionary | None:
     return LemmaDictionary.merge(dictionaries) if dictionaries else None
 
 
-def column_symbols(sentence: Sentence, column: str) -> list[str]:
-    """Return the symbols to learn for a column: edit scripts for lemmas, else the values."""
+def column_symbols(sentence: Sentence, column: str) -> Sequence[str | None]:
+    """Return the symbols to learn for a column: edit scripts for lemmas, else the values.
+
+    None is returned for a word from which the column is not learned: a word without a lemma, and
+    all words of a sentence without any XPOS. Treebanks that are trained on together may differ in
+    what they annotate.
+    """
     if column == "lemma":
-        return list(map(edit_script, sentence.form, sentence.lemma))
-    values: list[str] = getattr(sentence, column)
+        return [
+            edit_script(form, lemma) if lemma != "_" or form == "_" else None
+            for form, lemma in zip(sentence.form, sentence.lemma, strict=True)
+        ]
+    values: Sequence[str] = getattr(sentence, column)
+    if column == "xpos" and set(values) == {"_"}:
+        return [None] * len(sentence)
     return values
 
 
@@ -153,4 +163,4 @@ def build_vocabulary(
 
 
 def _of_column(symbols: Symbols, column: str) -> Callable[[Sentence], Iterable[str]]:
-    return lambda sentence: symbols(sentence, column)
+    return lambda sentence: (x for x in symbols(sentence, column) if x is not None)

@@ -3,8 +3,11 @@
 import pytest
 
 import depkit
+from depkit.parsers.columns.edit_scripts import apply_script
 from depkit.parsers.config import Inputs
+from depkit.parsers.families import get_family, make_parser_config
 from depkit.parsers.inputs.affixes import character_classes, lower_cases
+from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
@@ -54,3 +57,22 @@ def test_the_digest_does_not_depend_on_the_order_of_tables_and_versions():
     reordered = Vocabulary(dict(reversed(vocabulary.tables.items())), vocabulary.columns)
     # Computed by a version of depkit in which a vocabulary always had a table of tags
     assert vocabulary.digest() == reordered.digest() == "fc06f25a59294a14"
+
+
+def test_missing_lemmas_and_xpos_are_not_learned():
+    """Treebanks that are trained on together can differ in the columns that they annotate."""
+    full = tree("a _", [0, 1], "X Y", "root x").with_columns(
+        {"lemma": ["A", "_"], "xpos": ["x", "_"]}
+    )
+    empty = tree("b c", [0, 1], "X Y", "root x").with_columns({"lemma": ["_", "C"]})
+    config = make_parser_config({"scorer": {"predict": ["lemma", "xpos"]}})
+    family = get_family(config)
+    vocabulary = family.vocabulary([full, empty], config)
+    assert "_" in vocabulary.columns["xpos"].indices  # the value of the second word
+    targets = family.targets(empty, vocabulary)
+    assert targets["xpos"] == [IGNORED, IGNORED]
+    assert [target == IGNORED for target in targets["lemma"]] == [True, False]
+    targets = family.targets(full, vocabulary)
+    assert IGNORED not in targets["xpos"] + targets["lemma"]
+    script = vocabulary.columns["lemma"].symbols[targets["lemma"][0]]
+    assert apply_script("a", script) == "A"
