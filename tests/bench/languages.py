@@ -148,7 +148,8 @@ def f1_scores(gold: Path, parsed: Path) -> dict[str, float]:
 
 def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     """Copy a trained model into the package, with a card."""
-    facts, model = LANGUAGES[code], arguments.models / code
+    facts, model = LANGUAGES[code], folder / code
+    copy_model(arguments.models / code, model, facts["treebanks"])
     gold, raw = score(model, *write_dev(code, arguments.data, folder))
     names = [f"UD {TREEBANKS[name][0]}" for name in facts["treebanks"]]
     licences = {TREEBANKS[name][2] for name in facts["treebanks"]}
@@ -173,18 +174,26 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
         epochs=facts["epochs"], settings=settings and f" {settings}",
         details="\n".join(held_out(line) for line in lines if line.startswith("- ")),
     )  # fmt: skip
+    licence = LICENCE_TEXT.format(treebanks="\n".join(named), model_licence=model_licence)
     with atomic_directory(BUNDLED / code) as target:
-        for path in model_files(model):
-            shutil.copy(path, target)
-        if len(names) > 1:  # All text is read as that of the first treebank.
-            config = (target / CONFIG).read_text("utf-8")
-            name = f'treebank_name = "{facts["treebanks"][0]}"'
-            (target / CONFIG).write_text(config.replace('treebank_name = ""', name), "utf-8")
+        shutil.copytree(model, target, dirs_exist_ok=True)
         (target / CARD).write_text(card, "utf-8")
-        licence = LICENCE_TEXT.format(treebanks="\n".join(named), model_licence=model_licence)
         (target / "LICENSE").write_text(licence, "utf-8")
     size = sum(path.stat().st_size for path in (BUNDLED / code).iterdir())
     print(f"{code}: {size / 1e6:.2f} MB, LAS {gold['LAS']:.2f}, on raw text {raw['LAS']:.2f}")
+
+
+def copy_model(source: Path, target: Path, treebanks: Sequence[str]) -> None:
+    """Copy the files of a model; it reads all text as that of the first of several treebanks."""
+    target.mkdir()
+    for path in model_files(source):
+        shutil.copy(path, target)
+    if len(treebanks) > 1:
+        config = target / CONFIG
+        text = config.read_text("utf-8")
+        assert 'treebank_name = ""' in text
+        named = text.replace('treebank_name = ""', f'treebank_name = "{treebanks[0]}"')
+        config.write_text(named, "utf-8")
 
 
 def held_out(line: str) -> str:
