@@ -7,9 +7,11 @@ import typer
 from depkit.cli.names import ENCODING, name_options
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message, print_output
-from depkit.convert.files import Conversion, Problems, convert_files, name_format
+from depkit.convert.enhance.conventions import ENHANCEMENTS
+from depkit.convert.enhance.request import resolve_conventions
+from depkit.convert.files import Conversion, EmptyNodes, Problems, convert_files, name_format
 from depkit.convert.formats import ConversionReport
-from depkit.corpus.formats import FORMATS, PARQUET, PTB, format_from_filename
+from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, format_from_filename
 from depkit.corpus.parquet import import_pyarrow
 from depkit.files.progress import reading_bar
 from depkit.files.storage import file_identity
@@ -53,6 +55,9 @@ def convert_command(
     predicted: Annotated[bool, typer.Option("--predicted")] = False,
     original: Annotated[str, typer.Option("--merge", metavar="ORIGINAL")] = "",
     merge_tags: Annotated[bool, typer.Option("--merge-tags")] = False,
+    enhance: Annotated[str, typer.Option(metavar="TYPE,...")] = "",
+    enhance_like: Annotated[str, typer.Option(metavar="TREEBANK")] = "",
+    empty_nodes: Annotated[EmptyNodes | None, typer.Option()] = None,
     strict: Annotated[bool, typer.Option("--strict")] = False,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
@@ -60,7 +65,7 @@ def convert_command(
         bool, verbose_flag("Print the number of converted sentences on stderr.")
     ] = False,
 ) -> None:
-    """Convert Penn trees to dependencies, and treebanks between CoNLL formats and Parquet."""
+    """Convert Penn trees to dependencies, and treebanks between formats; enhance dependencies."""
     format_names = {source or name_format(path) for path in files}
     inputs = [*files, *filter(None, [original, tags])]
     if file_identity(output) in set(map(file_identity, inputs)) - {None}:
@@ -72,6 +77,14 @@ def convert_command(
     if dependencies and not format_names & {PTB.name, None}:
         raise typer.BadParameter("it needs Penn trees as input", param_hint="--dependencies")
     format = OUTPUT_FORMATS[target] if target else format_from_filename(output)
+    conventions = None
+    if enhance or enhance_like:
+        conventions = resolve_conventions(
+            enhance_like, ENHANCEMENTS if enhance == "all" else enhance.split(",") * bool(enhance)
+        )
+    if (conventions or empty_nodes) and format not in (CONLLU, PARQUET):
+        option = "--empty-nodes" if conventions is None else "--enhance"
+        raise typer.BadParameter("it needs --to conllu or --to parquet", param_hint=option)
     if format is PARQUET:
         import_pyarrow()
     format = None if format is PTB else format  # which no sentence can be converted to
@@ -86,7 +99,7 @@ def convert_command(
     job = Conversion(
         files, output=output, source=source, format=format, dependencies=dependencies or "sd",
         tags=tags, predicted=predicted, original=original, merge_tags=merge_tags,
-        encoding=encoding,
+        conventions=conventions, empty_nodes=empty_nodes, encoding=encoding,
     )  # fmt: skip
     problems = Problems(
         strict, lambda text: print_message(f"depkit: error: {name_options(text, ENCODING)}")

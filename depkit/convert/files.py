@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
+from typing import Literal
 
 from depkit.convert.dependencies import Kind
+from depkit.convert.enhance.conventions import Conventions
+from depkit.convert.enhance.rules import enhance_sentence
 from depkit.convert.formats import ConversionReport, convert, with_predicted
 from depkit.convert.merge import merge, retag
 from depkit.corpus.detection import begins_with_bracket
+from depkit.corpus.enhanced import collapse, expand, read_graph, write_graph
 from depkit.corpus.formats import (
     CONLLU,
     NON_TABULAR,
@@ -28,6 +32,7 @@ from depkit.files.limits import limit_stream
 from depkit.files.storage import is_rereadable
 from depkit.files.streams import open_bytes, read_opening
 
+EmptyNodes = Literal["collapse", "expand"]
 MAX_REPORTED = 20  # broken sentences that are reported one by one
 
 
@@ -48,6 +53,8 @@ class Conversion:
     predicted: bool = False
     original: str = ""  # the option --merge
     merge_tags: bool = False
+    conventions: Conventions | None = None  # how enhanced dependencies are added; None to add none
+    empty_nodes: EmptyNodes | None = None
     encoding: str = "utf-8"
 
     @property
@@ -199,6 +206,7 @@ def _change_format(
     for sentence in sentences:
         try:
             converted = convert(sentence, job.target or sentence.format, job.predicted, report)
+            converted = _change_graph(converted, job)
         except FormatError as error:
             problems.report(error)
         else:
@@ -209,3 +217,12 @@ def _change_format(
         raise FormatError(
             job.files[0], 0, "", "there is no sentence to write; the output file is left unchanged"
         )
+
+
+def _change_graph(sentence: Sentence, job: Conversion) -> Sentence:
+    """Add enhanced dependencies, and collapse or make empty nodes, as the job asks for."""
+    if job.conventions:
+        sentence = enhance_sentence(sentence, job.conventions)
+    if job.empty_nodes == "collapse":
+        return write_graph(sentence, collapse(read_graph(sentence)))
+    return expand(sentence) if job.empty_nodes == "expand" else sentence

@@ -40,9 +40,7 @@ class EnhancedGraph:
 
 def read_graph(sentence: Sentence) -> EnhancedGraph:
     """Return the graph of a sentence; raises FormatError if DEPS does not describe one."""
-    if "deps" not in sentence.format.columns:
-        message = f"{sentence.format.name} has no enhanced dependencies"
-        raise FormatError(sentence.file, sentence.line, sentence.sent_id, message)
+    _check_format(sentence)
     rows = sorted([*sentence.rows, *sentence.empty_nodes()])
     cells = [sentence.lines[row].rstrip("\r\n").split("\t") for row in rows]
     ids = ["0", *(row[0] for row in cells)]
@@ -59,6 +57,12 @@ def read_graph(sentence: Sentence) -> EnhancedGraph:
                 raise FormatError(sentence.file, line, sentence.sent_id, message)
             relations[-1].append((positions[head], label))
     return EnhancedGraph(ids, [[], *cells], relations)
+
+
+def _check_format(sentence: Sentence) -> None:
+    if "deps" not in sentence.format.columns:
+        message = f"{sentence.format.name} has no enhanced dependencies"
+        raise FormatError(sentence.file, sentence.line, sentence.sent_id, message)
 
 
 def collapse(graph: EnhancedGraph) -> list[list[Relation]]:
@@ -89,9 +93,10 @@ def write_graph(sentence: Sentence, relations: Sequence[Iterable[Relation]]) -> 
     """Copy a sentence with other enhanced dependencies, without its old empty nodes.
 
     Args:
-        sentence: A sentence in CoNLL-U.
+        sentence: A sentence in CoNLL-U; another format raises FormatError.
         relations: [words] the heads, as the numbers of words, and labels of each word.
     """
+    _check_format(sentence)
     copy = remove_empty_nodes(sentence)
     return copy.with_columns({"deps": [format_relations(pairs) for pairs in relations]})
 

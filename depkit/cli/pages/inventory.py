@@ -10,6 +10,7 @@ from typer.core import TyperArgument, TyperOption
 from depkit.cli import main
 from depkit.cli.evaluate import NAMES
 from depkit.cli.usage import number_limits
+from depkit.convert.enhance.conventions import ENHANCEMENTS
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.engine.names import EngineName
 from depkit.parsers.settings import setting_names
@@ -99,6 +100,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     "POLICY": tuple(POLICIES),
     "PRESET": tuple(PRESETS),
     **dict.fromkeys(("RECIPE", "RECIPE,..."), tuple(recipe_names())),
+    "TYPE,...": ("all", *ENHANCEMENTS),
     "WHAT": tuple(CONFUSIONS),
 }
 

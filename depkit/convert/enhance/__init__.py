@@ -1,0 +1,1 @@
+"""Enhanced dependencies from basic trees by rules."""

@@ -1,0 +1,57 @@
+"""What treebanks do differently in enhanced dependencies, and what a language leaves open."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+# The enhancements of the UD guidelines: `case` extends labels by prepositions, conjunctions and
+# cases; `empty` makes empty nodes for elided predicates; `conj` gives conjuncts the relation of the
+# first one; `shared` gives them the dependents that they share with it; `xsubj` adds the subjects
+# of controlled and raised predicates; `relcl` connects relative clauses with their antecedents.
+ENHANCEMENTS = ("case", "empty", "conj", "shared", "xsubj", "relcl")
+_TABLE = Path(__file__).with_name("conventions.toml")
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """How a treebank is enhanced; the defaults follow the UD guidelines."""
+
+    # the enhancements that the treebank has
+    types: tuple[str, ...] = ("case", "conj", "shared", "xsubj", "relcl")
+    # the relations whose labels are extended
+    extended: tuple[str, ...] = ("acl", "advcl", "conj", "nmod", "obl")
+    # whether labels of nominals also contain their case: obl:in:acc
+    case_feature: bool = False
+    # the relations that conjuncts do not take from the first one
+    unshared: tuple[str, ...] = ("parataxis", "root")
+    # the relations of words before the first conjunct that later ones share, besides its subject
+    shared: tuple[str, ...] = ()
+    # the label of subjects of open clausal complements
+    controlled_subject: str = "nsubj:xsubj"
+    # the lemmas of verbs whose complements have their subject even if they have an object: promise
+    subject_control: tuple[str, ...] = ()
+    # whether relative pronouns keep their relation in the clause
+    keeps_relative: bool = False
+    # the lemmas of nouns that are adverbials in relative clauses without a pronoun: the time I came
+    adverbial_nouns: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> "Conventions":
+        """Make conventions from a table of TOML."""
+        arguments: dict[str, Any] = {
+            name: tuple(x) if isinstance(x, list) else x for name, x in values.items()
+        }
+        return Conventions(**arguments)
+
+
+GUIDELINES = Conventions()
+
+
+@cache
+def known_conventions() -> dict[str, Conventions]:
+    """Return the conventions of some treebanks, by their names: en_ewt."""
+    tables = tomllib.loads(_TABLE.read_text("utf-8"))
+    return {name: Conventions.from_dict(table) for name, table in tables.items()}

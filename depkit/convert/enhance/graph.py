@@ -1,0 +1,88 @@
+"""The graph of a sentence while enhanced dependencies are added to its tree."""
+
+from collections.abc import Iterator, Sequence
+
+from depkit.corpus.enhanced import PATH, Relation
+from depkit.corpus.sentence import Sentence
+from depkit.files.errors import FormatError
+
+
+class GrowingGraph:
+    """The tree of a sentence, and its enhanced relations so far, which begin as those of the tree.
+
+    Words are numbered from 1; 0 is the root. All lists have an entry for the root.
+
+    universal: [words + 1] The relations of the tree without their subtypes.
+    children: [words + 1] The dependents in the tree, in the order of the sentence.
+    relations: [words + 1] The enhanced heads and labels of a word.
+
+    Raises FormatError if the heads are not a tree.
+    """
+
+    def __init__(self, sentence: Sentence) -> None:
+        self.head = [0, *sentence.head]
+        self.deprel = ["", *sentence.deprel]
+        self.universal = [universal(label) for label in self.deprel]
+        self.form = ["", *sentence.form]
+        self.lemma = ["", *sentence.lemma]
+        self.upos = ["", *sentence.upos]
+        self.feats = ["", *sentence.feats]
+        self.size = len(self.head)
+        self.children: list[list[int]] = [[] for _ in self.head]
+        for word in self.words():
+            self.children[self.head[word]].append(word)
+        if min(self.head) < 0 or len(list(self.subtree(0))) < self.size:
+            message = "the heads are not a tree, to which enhanced dependencies could be added"
+            raise FormatError(*sentence.location(), f"{message}; see depkit check")
+        pairs = zip(self.head, self.deprel, strict=True)
+        self.relations: list[list[Relation]] = [[pair] for pair in pairs]
+        self.relations[0] = []
+
+    def words(self) -> range:
+        return range(1, self.size)
+
+    def dependents(self, word: int, *relations: str) -> list[int]:
+        """Return the dependents in the tree with one of some universal relations."""
+        return [child for child in self.children[word] if self.universal[child] in relations]
+
+    def enhanced_dependents(self, head: int, *relations: str) -> list[tuple[int, str]]:
+        """Return the enhanced dependents with one of some universal relations, and the labels."""
+        return [
+            (word, label)
+            for word in self.words()
+            for other, label in self.relations[word]
+            if other == head and universal(label) in relations
+        ]
+
+    def add(self, word: int, head: int, label: str) -> None:
+        """Add a relation, unless the word has it or the head is the word itself."""
+        if word != head and (head, label) not in self.relations[word]:
+            self.relations[word].append((head, label))
+
+    def first_conjunct(self, word: int) -> int:
+        """Return the first conjunct of the outermost coordination that a word is a conjunct of."""
+        while self.universal[word] == "conj":
+            word = self.head[word]
+        return word
+
+    def is_elided(self, word: int) -> bool:
+        """Return whether a word has been attached to an elided predicate."""
+        return any(PATH in label for _, label in self.relations[word])
+
+    def has_feature(self, word: int, *features: str) -> bool:
+        return not set(features).isdisjoint(self.feats[word].split("|"))
+
+    def subtree(self, word: int, without: Sequence[str] = ()) -> Iterator[int]:
+        """Yield a word and its descendants, nearest first.
+
+        without: the relations of the dependents whose subtrees are left out.
+        """
+        queue = [word]
+        for found in queue:
+            yield found
+            queue += [child for child in self.children[found] if self.deprel[child] not in without]
+
+
+def universal(label: str) -> str:
+    """Return a relation without its subtype."""
+    return label.partition(":")[0]

@@ -1,0 +1,69 @@
+"""Labels that are extended by prepositions, conjunctions and cases: `obl:in`, `conj:and`."""
+
+from depkit.convert.enhance.conventions import Conventions
+from depkit.convert.enhance.graph import GrowingGraph, universal
+
+# The relations whose labels are extended, and the relations of the words that extend them
+EXTENDED = {
+    "obl": ("case",),
+    "nmod": ("case",),
+    "acl": ("mark", "case"),
+    "advcl": ("mark", "case"),
+    "conj": ("cc",),
+}
+CASED = ("obl", "nmod")  # the relations whose labels the feature Case extends, where it is used
+
+
+def extended_label(graph: GrowingGraph, word: int, label: str, conventions: Conventions) -> str:
+    """Return the label of a word with what introduces it, or the label if it is not extended."""
+    if label not in conventions.extended:
+        return label
+    parts = [label, introduction(graph, word, label)]
+    if conventions.case_feature and universal(label) in CASED:
+        parts.append(case_text(graph, word))
+    return ":".join(filter(None, parts))
+
+
+def introduction(graph: GrowingGraph, word: int, label: str) -> str:
+    """Return the text by which the words that introduce a word extend its label; "" for none.
+
+    Of several prepositions or subordinators, the last one counts. A clause without them is extended
+    by its first adverb if that is interrogative or relative, such as `when`. A conjunct without a
+    coordinator has the one of the next conjunct, or else of the previous one. Signs such as `&` do
+    not extend a label.
+    """
+    kind = universal(label)
+    if kind == "conj":
+        introducing = _coordinators(graph, word)
+    else:
+        introducing = [x for name in EXTENDED[kind] for x in graph.dependents(word, name)][-1:]
+    if not introducing and kind == "advcl":
+        introducing = _leading_adverb(graph, word)
+    return "_".join(filter(None, (_text(graph, child) for child in introducing)))
+
+
+def _coordinators(graph: GrowingGraph, word: int) -> list[int]:
+    conjuncts = graph.dependents(graph.head[word], "conj")
+    index = conjuncts.index(word)
+    for conjunct in conjuncts[index:] + conjuncts[:index][::-1]:
+        if found := graph.dependents(conjunct, "cc"):
+            return found
+    return []
+
+
+def _leading_adverb(graph: GrowingGraph, clause: int) -> list[int]:
+    adverbs = graph.dependents(clause, "advmod")[:1]
+    return [x for x in adverbs if graph.has_feature(x, "PronType=Int", "PronType=Rel")]
+
+
+def _text(graph: GrowingGraph, word: int) -> str:
+    """Return the text by which a word extends a label, with that of its fixed expression."""
+    words = [word, *graph.dependents(word, "fixed")]
+    texts = [graph.form[x] if graph.upos[x] == "VERB" else graph.lemma[x] for x in words]
+    return "_".join(text.lower() for text in texts if text.replace("-", "").isalpha())
+
+
+def case_text(graph: GrowingGraph, word: int) -> str:
+    """Return the value of Case of a word in lower case; "" if it has none."""
+    values = [feature for feature in graph.feats[word].split("|") if feature.startswith("Case=")]
+    return values[0].removeprefix("Case=").lower() if values else ""

@@ -1,0 +1,131 @@
+"""Learn from a treebank with enhanced dependencies how it is enhanced."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from depkit.convert.enhance.conventions import Conventions
+from depkit.convert.enhance.graph import GrowingGraph, universal
+from depkit.convert.enhance.labels import EXTENDED, introduction
+from depkit.convert.enhance.rules import OBJECTS, RELATIVE, enhance, relative_pronouns
+from depkit.corpus.enhanced import Relation, collapse, read_graph
+from depkit.corpus.sentence import Sentence
+
+MOST_SENTENCES = 3000
+RARE = 2  # A lemma that occurs less often is not listed.
+Gold = list[tuple[Sentence, list[list[Relation]]]]
+# The relations of function words that conjuncts can share, each of which is tried
+SHARED = ("case", "mark", "det", "aux", "aux:pass", "cop", "advmod", "amod")
+
+
+def learn_conventions(sentences: Iterable[Sentence]) -> Conventions:
+    """Learn the conventions of a treebank.
+
+    Which labels are extended and the lists of lemmas are counted; every other setting is changed
+    where this makes the rules agree better with the treebank, one after another.
+
+    sentences: Sentences of UD with DEPS, of which at most MOST_SENTENCES are used. Raises
+    ValueError if none has DEPS, and FormatError if DEPS does not describe a graph.
+    """
+    gold = list(itertools.islice(enhanced_sentences(sentences), MOST_SENTENCES))
+    if not gold:
+        raise ValueError("no sentence has enhanced dependencies, in the column DEPS")
+    counted = _count(gold)
+    conventions = Conventions(extended=counted.pop("extended"))
+    best = agreement(gold, conventions)
+    for change in _changes(conventions, counted):
+        changed = replace(conventions, **change(conventions))
+        score = agreement(gold, changed)
+        if score > best:
+            best, conventions = score, changed
+    return conventions
+
+
+def enhanced_sentences(
+    sentences: Iterable[Sentence],
+) -> Iterator[tuple[Sentence, list[list[Relation]]]]:
+    """Yield the sentences that have DEPS, each with its relations without empty nodes."""
+    pairs = ((sentence, collapse(read_graph(sentence))) for sentence in sentences)
+    return ((sentence, relations) for sentence, relations in pairs if any(relations))
+
+
+def agreement(gold: Gold, conventions: Conventions) -> float:
+    """Return the F1 of the relations that the rules give to the gold ones, in percent: ELAS."""
+    correct = predicted = total = 0
+    for sentence, relations in gold:
+        for expected, found in zip(relations, enhance(sentence, conventions), strict=True):
+            correct += len(set(expected) & set(found))
+            predicted += len(found)
+            total += len(expected)
+    return 200 * correct / max(1, predicted + total)
+
+
+def _changes(
+    first: Conventions, counted: dict[str, Any]
+) -> Iterator[Callable[[Conventions], dict[str, Any]]]:
+    """Yield functions that return changed settings for the best conventions so far."""
+
+    def fixed(name: str, value: Any) -> Callable[[Conventions], dict[str, Any]]:
+        return lambda _: {name: value}
+
+    def longer(relation: str) -> Callable[[Conventions], dict[str, Any]]:
+        return lambda best: {"shared": (*best.shared, relation)}
+
+    def shorter(name: str, value: str) -> Callable[[Conventions], dict[str, Any]]:
+        return lambda best: {name: tuple(x for x in getattr(best, name) if x != value)}
+
+    settings = {"case_feature": True, "controlled_subject": "nsubj", "keeps_relative": True}
+    yield from itertools.starmap(fixed, (counted | settings).items())
+    yield from (shorter("unshared", relation) for relation in first.unshared)
+    yield from map(longer, SHARED)
+    yield from (shorter("types", name) for name in first.types)
+    yield lambda best: {"types": (*best.types, "empty")}
+
+
+def _count(gold: Gold) -> dict[str, Any]:
+    """Count which labels are extended, and the lemmas of the lists of lemmas."""
+    extended, control, nouns = Balance(), Balance(), Balance()
+    for sentence, relations in gold:
+        graph = GrowingGraph(sentence)
+        for word in graph.words():
+            label, head = graph.deprel[word], graph.head[word]
+            if universal(label) in EXTENDED and introduction(graph, word, label):
+                found = [other for at, other in relations[word - 1] if at == head]
+                extended.count(label, any(other.startswith(f"{label}:") for other in found))
+            if graph.universal[word] == "xcomp" and graph.dependents(head, *OBJECTS):
+                for relation, is_subject in (("nsubj", True), ("obj", False), ("iobj", False)):
+                    for child in graph.dependents(head, relation):
+                        if any(at == word for at, _ in relations[child - 1]):
+                            control.count(graph.lemma[head], is_subject)
+            if label == RELATIVE[0] and not list(relative_pronouns(graph, word)):
+                clause = set(graph.subtree(word))
+                for at, other in relations[head - 1]:
+                    if at in clause:
+                        nouns.count(graph.lemma[head], universal(other) == "obl")
+    return {
+        "extended": extended.positive(1),
+        "subject_control": control.positive(RARE),
+        "adverbial_nouns": nouns.positive(RARE),
+    }
+
+
+class Balance:
+    """How often something is the case and how often not, for each key."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, bool]] = Counter()
+
+    def count(self, key: str, holds: bool) -> None:
+        self.counts[key, holds] += 1
+
+    def positive(self, minimum: int) -> tuple[str, ...]:
+        """Return the keys for which it is more often the case than not, sorted."""
+        return tuple(
+            sorted(
+                key
+                for (key, holds), number in self.counts.items()
+                if holds and number >= minimum and number > self.counts[key, False]
+            )
+        )

@@ -1,0 +1,213 @@
+"""Enhanced dependencies from basic trees: each enhancement, and what is learned from a treebank."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+import depkit
+from depkit import FormatError, Sentence
+from depkit.convert.enhance.conventions import (
+    ENHANCEMENTS,
+    GUIDELINES,
+    Conventions,
+    known_conventions,
+)
+from depkit.convert.enhance.learn import learn_conventions
+from depkit.convert.enhance.request import resolve_conventions
+from depkit.convert.enhance.rules import enhance, enhance_sentence
+from depkit.corpus.enhanced import format_relations, write_graph
+from tests.cli.commands import Command
+from tests.conftest import SHARED
+from tests.convert.ud_trees import COORDINATION, RELATIVE, parse
+
+run = Command("convert")
+EWT = SHARED / "data/ud-english-ewt/en_ewt-ud-dev.conllu"
+
+
+def added(sentence: Sentence, conventions: Conventions = GUIDELINES) -> list[str]:
+    """Return the words whose relations differ from their basic one, with their relations."""
+    pairs = zip(sentence.head, sentence.deprel, strict=True)
+    return [
+        f"{form} {format_relations(relations)}"
+        for form, relations, basic in zip(
+            sentence.form, enhance(sentence, conventions), pairs, strict=True
+        )
+        if relations != [basic]
+    ]
+
+
+def test_labels_are_extended_and_conjuncts_share_heads_and_subjects() -> None:
+    assert added(parse(COORDINATION)) == [
+        "She 2:nsubj|14:nsubj",
+        "papers 2:obj|3:conj:and", "maps 2:obj|3:conj:and",
+        "bed 2:obl:in", "trains 2:obl:on|9:conj:or", "sleeps 2:conj:and",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        (["case"], ["papers 3:conj:and", "maps 3:conj:and", "bed 2:obl:in", "trains 9:conj:or",
+                    "sleeps 2:conj:and"]),
+        (["conj"], ["papers 2:obj|3:conj", "maps 2:obj|3:conj", "trains 2:obl|9:conj"]),
+        (["shared"], ["She 2:nsubj|14:nsubj"]),
+        (["xsubj", "relcl", "empty"], []),
+    ],
+)  # fmt: skip
+def test_each_enhancement_can_be_chosen(types: list[str], expected: list[str]) -> None:
+    assert added(parse(COORDINATION), replace(GUIDELINES, types=tuple(types))) == expected
+
+
+def test_antecedents_take_the_relations_of_relative_pronouns() -> None:
+    assert added(parse(RELATIVE)) == ["man 5:obl:in|7:nsubj", "whom 2:ref"]
+    kept = replace(GUIDELINES, keeps_relative=True)
+    assert added(parse(RELATIVE), kept) == ["man 5:obl:in|7:nsubj", "whom 2:ref|5:obl:in"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("book 0 root NOUN\nI 3 nsubj PRON\nread 1 acl:relcl VERB", ["book 0:root|3:obj"]),
+        # The gap is in the innermost complement.
+        ("book 0 root NOUN\nI 3 nsubj PRON\nwant 1 acl:relcl VERB\nto 5 mark PART\n"
+         "read 3 xcomp VERB", ["book 0:root|5:obj", "I 3:nsubj|5:nsubj:xsubj"]),
+        ("people 0 root NOUN\nliving 1 acl:relcl VERB", ["people 0:root|2:nsubj"]),
+        ("time 0 root NOUN\nI 3 nsubj PRON\ncame 1 acl:relcl VERB", ["time 0:root|3:obl"]),
+    ],
+)  # fmt: skip
+def test_the_gap_of_a_relative_clause_without_a_pronoun(rows: str, expected: list[str]) -> None:
+    conventions = replace(GUIDELINES, adverbial_nouns=("time",))
+    assert added(parse(rows), conventions) == expected
+
+
+def test_subjects_of_open_complements() -> None:
+    raised = parse("I 2 nsubj PRON\nwant 0 root VERB\nto 4 mark PART\ngo 2 xcomp VERB")
+    assert added(raised) == ["I 2:nsubj|4:nsubj:xsubj"]
+    asked = "I 2 nsubj PRON\nask 0 root VERB\nyou 2 obj PRON\nto 5 mark PART\ngo 2 xcomp VERB"
+    assert added(parse(asked)) == ["you 2:obj|5:nsubj:xsubj"]
+    conventions = replace(GUIDELINES, subject_control=("ask",), controlled_subject="nsubj")
+    assert added(parse(asked), conventions) == ["I 2:nsubj|5:nsubj"]
+    both = parse(f"{asked}\nand 7 cc CCONJ\nstay 5 conj VERB")
+    assert added(both)[0] == "you 2:obj|5:nsubj:xsubj|7:nsubj:xsubj"
+
+
+def test_the_label_of_a_shared_subject_follows_the_voice() -> None:
+    rows = "It 2 nsubj PRON\nfell 0 root VERB\nand 5 cc CCONJ\nwas 5 aux:pass AUX\nseen 2 conj VERB"
+    assert added(parse(rows)) == ["It 2:nsubj|5:nsubj:pass", "seen 2:conj:and"]
+    rows = "It 3 nsubj:pass PRON\nwas 3 aux:pass AUX\nseen 0 root VERB VerbForm=Part\n"
+    rows += "and 5 cc CCONJ\nheard 3 conj VERB VerbForm=Part"
+    assert added(parse(rows))[0] == "It 3:nsubj:pass|5:nsubj:pass"
+
+
+def test_an_empty_node_for_an_elided_predicate() -> None:
+    rows = "I 2 nsubj PRON\nate 0 root VERB _ eat\ntea 2 obj NOUN\nand 5 cc CCONJ\n"
+    rows += "you 2 conj PRON\npie 5 orphan NOUN"
+    enhanced = enhance_sentence(parse(rows), Conventions(types=ENHANCEMENTS))
+    deps = {line.split("\t")[0]: line.split("\t")[8] for line in enhanced.lines if "\t" in line}
+    assert deps["4.1"] == "2:conj:and"
+    assert (deps["4"], deps["5"], deps["6"]) == ("4.1:cc", "4.1:nsubj", "4.1:obj")
+    (node,) = enhanced.empty_nodes()
+    assert enhanced.lines[node].split("\t")[1:4] == ["ate", "eat", "VERB"]
+
+
+def test_a_text_of_signs_does_not_extend_a_label() -> None:
+    assert added(parse("A 0 root NOUN\n& 3 cc CCONJ\nB 1 conj NOUN")) == []
+
+
+def test_words_without_a_tree_are_refused() -> None:
+    for heads in ([2, 1], [1, 0], [-1, 0]):
+        with pytest.raises(FormatError, match="heads are not a tree"):
+            enhance(Sentence.from_words(["a", "b"], head=heads, deprel=["x", "y"]))
+
+
+def test_any_tree_becomes_a_connected_graph() -> None:
+    """Random trees with the relations that rules look at; every word is reachable from the root."""
+    labels = ["conj", "cc", "xcomp", "acl:relcl", "nsubj", "obj", "orphan", "obl", "case", "mark"]
+    generator = random.Random(3)
+    for _ in range(2000):
+        size = generator.randint(1, 9)
+        order = generator.sample(range(1, size + 1), size)
+        head = [0] * (size + 1)
+        for i, word in enumerate(order[1:], start=1):
+            head[word] = generator.choice(order[:i])
+        sentence = Sentence.from_words(
+            [str(i) for i in range(size)],
+            head=head[1:],
+            deprel=["root" if not h else generator.choice(labels) for h in head[1:]],
+            upos=[generator.choice(["VERB", "NOUN", "ADV"]) for _ in range(size)],
+            feats=[generator.choice(["_", "PronType=Rel"]) for _ in range(size)],
+        )
+        for types in (GUIDELINES.types, ENHANCEMENTS):
+            relations = enhance(sentence, Conventions(types=types))
+            reached, queue = {0}, [0]
+            for node in queue:
+                new = {
+                    word for word, pairs in enumerate(relations, 1)
+                    if any(h == node for h, _ in pairs)
+                } - reached  # fmt: skip
+                reached |= new
+                queue += new
+            assert len(reached) == size + 1
+            enhance_sentence(sentence, Conventions(types=types))  # DEPS can be written.
+
+
+OTHER = Conventions(
+    types=("case", "conj", "shared", "relcl"), extended=("nmod", "obl"), unshared=("root",),
+    shared=("case",), keeps_relative=True,
+)  # fmt: skip
+
+
+def test_conventions_are_learned() -> None:
+    sentences = [parse(COORDINATION), parse(RELATIVE), parse(
+        "in 2 case ADP\nbed 0 root NOUN\nor 4 cc CCONJ\nsofa 2 conj NOUN"
+    )]  # fmt: skip
+    treebank = [write_graph(sentence, enhance(sentence, OTHER)) for sentence in sentences]
+    learned = learn_conventions(treebank)
+    assert [enhance(s, learned) for s in sentences] == [enhance(s, OTHER) for s in sentences]
+    assert (learned.keeps_relative, learned.shared) == (True, ("case",))
+    with pytest.raises(ValueError, match="no sentence has enhanced"):
+        learn_conventions(sentences)
+
+
+def test_the_known_treebanks_have_valid_conventions() -> None:
+    for conventions in known_conventions().values():
+        assert set(conventions.types) <= set(ENHANCEMENTS)
+    assert resolve_conventions("en_ewt") == GUIDELINES
+    assert resolve_conventions("sv_talbanken", ["xsubj"]).types == ("xsubj",)
+
+
+def test_the_command_and_the_function(tmp_path) -> None:
+    path = tmp_path / "basic.conllu"
+    depkit.write([parse(COORDINATION)], path)
+    output, messages = run(path, "--to", "conllu", "--enhance", "all")
+    assert "\t2:obl:on|9:conj:or\t" in output and messages == ""
+    (sentence,) = depkit.convert(path, enhance=["case"])
+    assert sentence.column("deps")[8] == "2:obl:in"
+    learned = tmp_path / "enhanced.conllu"
+    learned.write_text(output)
+    assert run(path, "--to", "conllu", "--enhance-like", learned)[0] == output
+    _, messages = run(path, "--to", "conllu", "--enhance", "case,cake", code=2)
+    assert "--enhance: there is no enhancement 'cake'; choose among case, empty, conj" in messages
+    _, messages = run(path, "--to", "conllx", "--enhance", "case", code=2)
+    assert "--enhance: it needs --to conllu" in messages.replace("\n", " ")
+    _, messages = run(path, "--to", "conllu", "--enhance-like", path, code=2)
+    assert "no sentence has enhanced dependencies" in " ".join(messages.split())
+
+
+def test_empty_nodes_are_collapsed_and_expanded(tmp_path) -> None:
+    rows = "I 2 nsubj PRON\nate 0 root VERB\ntea 2 obj NOUN\nyou 2 conj PRON\npie 4 orphan NOUN"
+    full, collapsed = tmp_path / "full.conllu", tmp_path / "collapsed.conllu"
+    depkit.write([enhance_sentence(parse(rows), Conventions(types=ENHANCEMENTS))], full)
+    run(full, "-o", collapsed, "--empty-nodes", "collapse")
+    assert "\t2:conj>obj\t" in collapsed.read_text()
+    assert run(collapsed, "--to", "conllu", "--empty-nodes", "expand")[0] == full.read_text()
+
+
+@pytest.mark.skipif(not EWT.exists(), reason=f"{EWT} is absent")
+def test_rules_agree_with_a_treebank() -> None:
+    from depkit.convert.enhance.learn import agreement, enhanced_sentences
+
+    gold = list(enhanced_sentences(depkit.read(EWT)))
+    assert agreement(gold, GUIDELINES) > 99.4
+    assert 85 < agreement(gold, Conventions(types=())) < 86  # the basic tree
