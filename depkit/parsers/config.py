@@ -79,6 +79,11 @@ class ParserConfig:
         """The predicted columns among UPOS, XPOS, FEATS and LEMMA."""
         return []
 
+    @property
+    def lemma_min_count(self) -> int:
+        """How often an edit script of lemmas occurs in train, at least, to be predicted."""
+        return 1
+
     def check(self) -> None:
         """Raise ValueError if settings of different sections contradict each other."""
         if self.encoder.reads_pieces and not self.inputs.context.tune:

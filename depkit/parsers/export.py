@@ -42,6 +42,8 @@ def find_export_obstacle(config: Any) -> str:
     for part in used_parts(config.inputs):
         if not part.is_exported:
             return f"a model that reads {part.describe()} cannot be exported"
+    if obstacle := get_family(config).why_not_exported(config):
+        return obstacle
     return ""
 
 

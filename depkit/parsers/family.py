@@ -131,6 +131,10 @@ class Family(ABC):
     def describe_decoder(self, settings: Mapping[str, Any]) -> str:
         return ", ".join(f"{name} {value}" for name, value in settings.items())
 
+    def why_not_exported(self, config: Any) -> str:
+        """Say why models with a configuration cannot be exported; "" if they can."""
+        return ""
+
     # Training
 
     def columns(self, config: Any) -> list[str]:
@@ -142,7 +146,10 @@ class Family(ABC):
         return column_symbols(sentence, column)
 
     def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> Vocabulary:
-        return build_vocabulary(sentences, config.inputs, self.columns(config), self.symbols)
+        return build_vocabulary(
+            sentences, config.inputs, self.columns(config), self.symbols,
+            lemma_min_count=config.lemma_min_count,
+        )  # fmt: skip
 
     def targets(self, sentence: Sentence, vocabulary: Vocabulary) -> dict[str, list[int]]:
         """Return the training targets of each word by name; by default, the indices of its symbols.
@@ -231,17 +238,22 @@ class Family(ABC):
 
     # Scores
 
-    def select(self, metric: str) -> str:
+    def dev_metrics(self, config: Any) -> tuple[str, ...]:
+        """Return the names of the scores on dev of parsers with a configuration."""
+        return self.metrics
+
+    def select(self, metric: str, config: Any) -> str:
         """Return the dev score that selects the best epoch: `metric`, or the first one if it is "".
 
-        Raises ConfigError if the family has no such score.
+        Raises ConfigError if parsers with this configuration have no such score.
         """
-        if metric not in ("", *self.metrics):
+        metrics = self.dev_metrics(config)
+        if metric not in ("", *metrics):
             raise ConfigError(
                 f"training.select is {metric!r}; with family={self.name} it can be"
-                f" {', '.join(self.metrics)}"
+                f" {', '.join(metrics)}"
             )
-        return metric or self.metrics[0]
+        return metric or metrics[0]
 
     def check_scoring(self, scoring: Scoring) -> None:
         """Raise ConfigError for a way of scoring that the family does not have."""
@@ -272,7 +284,7 @@ class Family(ABC):
         predicted: Iterable[Sentence],
         scoring: Scoring = Scoring(),  # noqa: B008
     ) -> dict[str, float]:
-        """Compute the scores in percent by the names in `metrics`; scoring: of trees."""
+        """Compute the scores in percent by the names in `dev_metrics`; scoring: of trees."""
 
     def describe_scores(self, scoring: Scoring) -> str:
         """Say in the model card what counts in the scores."""

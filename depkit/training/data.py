@@ -153,12 +153,13 @@ def resolve_auto(recipe: Recipe, train: Sequence[Sentence]) -> Recipe:
     Raises DataError for a treebank in which there is nothing to learn.
     """
     family = get_family(recipe.parser)
+    parser = family.resolve_auto(recipe.parser, train)
     training = _limit_batches(_choose_epochs(recipe.training, train), train)
     training = replace(
-        training, select=family.select(training.select),
+        training, select=family.select(training.select, parser),
         evalb=family.resolve_evalb(training.evalb, train),
     )  # fmt: skip
-    return replace(recipe, parser=family.resolve_auto(recipe.parser, train), training=training)
+    return replace(recipe, parser=parser, training=training)
 
 
 def _choose_epochs(training: Training, train: Sequence[Sentence]) -> Training:

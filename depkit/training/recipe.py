@@ -318,7 +318,7 @@ def check_recipe(recipe: Recipe) -> None:
             f" training.patience={training.patience} epochs without a better dev score; set"
             " training.plateau to a smaller number, or `patience` to a larger one"
         )
-    family.select(training.select)
+    family.select(training.select, recipe.parser)
 
 
 def adopt_parts(recipe: Recipe, config: ParserConfig) -> Recipe:

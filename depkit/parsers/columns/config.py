@@ -16,9 +16,17 @@ class TagScorer:
     predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
     # size of the hidden layer of each column's classifier
     tag_hidden: int = setting(200, minimum=1)
+    # lemmas are predicted by edit scripts; those that occur less often in train are left out, but
+    # the words with them are still in the dictionary of lemmas
+    lemma_min_count: int = setting(1, minimum=1)
     # true shares weights between values of FEATS with the same feature, and between values of XPOS
     # with the same character at a position
     shared_attributes: bool = False
+
+    @property
+    def tags(self) -> list[Column]:
+        """The predicted columns among UPOS, XPOS, FEATS and LEMMA."""
+        return self.predict
 
 
 @dataclass(frozen=True)
@@ -29,4 +37,8 @@ class ColumnConfig(ParserConfig):
 
     @property
     def predicted_tags(self) -> list[Column]:
-        return self.scorer.predict
+        return self.scorer.tags
+
+    @property
+    def lemma_min_count(self) -> int:
+        return self.scorer.lemma_min_count

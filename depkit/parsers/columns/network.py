@@ -39,7 +39,7 @@ class TagClassifiers(nn.ModuleDict):
                     MLP(size, config.tag_hidden, config.dropout),
                     make_output(config, name, vocabulary.columns[name].symbols),
                 )
-                for name in config.predict
+                for name in config.tags
             }
         )
 

@@ -5,9 +5,10 @@ from typing import Literal
 
 from depkit.files.bounds import setting
 from depkit.parsers.columns.config import ColumnConfig, TagScorer
-from depkit.parsers.config import UNTRAINED
+from depkit.parsers.config import UNTRAINED, Column
 
 Algorithm = Literal["mst", "eisner", "argmax"]
+GraphColumn = Literal["upos", "xpos", "feats", "lemma", "deps"]
 Partial = Literal["refuse", "ignore", "marginal"]
 
 
@@ -15,6 +16,11 @@ Partial = Literal["refuse", "ignore", "marginal"]
 class Scorer(TagScorer):
     """Section scorer of a biaffine parser: classifiers of columns, and the biaffine scorers."""
 
+    # the predicted columns; a column that is empty in train is not predicted. deps are enhanced
+    # dependencies
+    predict: list[GraphColumn] = field(  # type: ignore[assignment]
+        default_factory=lambda: ["upos", "xpos", "feats", "lemma"]
+    )
     arc: int = setting(500, minimum=1)  # size of the MLPs under the biaffine arc scorer
     label: int = setting(100, minimum=1)  # size of the MLPs under the biaffine label scorer
     # how words of train without HEAD are learned from: "refuse" reports them as an error; "ignore"
@@ -24,6 +30,15 @@ class Scorer(TagScorer):
     # size of a vector of the predicted tags and FEATS, which these MLPs read in addition to the
     # encoder's output
     tag_vector: int = 0
+
+    @property
+    def tags(self) -> list[Column]:
+        return [name for name in self.predict if name != "deps"]
+
+    @property
+    def predicts_deps(self) -> bool:
+        """Whether enhanced dependencies are predicted."""
+        return "deps" in self.predict
 
 
 @dataclass(frozen=True)

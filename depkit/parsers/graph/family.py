@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.family import CombinationError, DependencyFamily
+from depkit.parsers.family import CombinationError, DependencyFamily, Scoring
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
+from depkit.parsers.graph.deps import COLUMN, has_deps, learned_relations, score_deps, targets
 from depkit.parsers.graph.findings import tree_findings
 from depkit.parsers.inputs.vocabulary import build_vocabulary
 from depkit.parsers.settings import from_dict
@@ -38,7 +39,32 @@ class Biaffine(DependencyFamily):
         if config.decoder.root_label == "auto":
             decoder = replace(config.decoder, root_label=find_root_label(train))
             config = replace(config, decoder=decoder)
+        if config.scorer.predicts_deps and not any(map(has_deps, train)):
+            scorer = replace(config.scorer, predict=config.scorer.tags)
+            config = replace(config, scorer=scorer)
         return super().resolve_auto(config, train)
+
+    def set_predicted_tags(self, config: Any, names: Sequence[str]) -> Any:
+        deps = [COLUMN] if config.scorer.predicts_deps else []
+        return super().set_predicted_tags(config, [*names, *deps])
+
+    def columns(self, config: Any) -> list[str]:
+        """Add the table of the labels of enhanced dependencies, if they are predicted."""
+        return [*super().columns(config), *([COLUMN] if config.scorer.predicts_deps else [])]
+
+    def symbols(self, sentence: Sentence, column: str) -> Iterable[str | None]:
+        if column == COLUMN:
+            return [label for relations in learned_relations(sentence) for _, label in relations]
+        return super().symbols(sentence, column)
+
+    def describe(self, config: Any) -> list[str]:
+        lines = super().describe(config)
+        return [*lines, "Predicts: enhanced dependencies"] if config.scorer.predicts_deps else lines
+
+    def why_not_exported(self, config: Any) -> str:
+        if config.scorer.predicts_deps:
+            return "a model that predicts enhanced dependencies cannot be exported"
+        return super().why_not_exported(config)
 
     def set_calibration(self, config: Any, values: Mapping[str, Any]) -> Any:
         return replace(config, calibration=from_dict(Calibration, dict(values), "calibration."))
@@ -56,14 +82,20 @@ class Biaffine(DependencyFamily):
             pairs = zip(values, sentence.head, strict=True)
             return [value for value, head in pairs if head >= 0 or value != "_"]
 
-        return build_vocabulary(sentences, config.inputs, self.columns(config), symbols)
+        return build_vocabulary(
+            sentences, config.inputs, self.columns(config), symbols,
+            lemma_min_count=config.lemma_min_count,
+        )  # fmt: skip
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
         """Add the target "head", IGNORED for words without a head."""
         from depkit.parsers.inputs.dataset import IGNORED
 
         heads = [head if head >= 0 else IGNORED for head in sentence.head]
-        return {"head": heads} | super().targets(sentence, vocabulary)
+        columns = dict(vocabulary.columns)
+        labels = columns.pop(COLUMN, None)
+        result = {"head": heads} | super().targets(sentence, replace(vocabulary, columns=columns))
+        return result | targets(sentence, labels, IGNORED) if labels else result
 
     @property
     def network(self) -> "Callable[..., ParserNetwork]":
@@ -101,6 +133,22 @@ class Biaffine(DependencyFamily):
                 sorted(f"{root} root, {label or 'any label'}" for root, label in rules)
             )
             raise CombinationError(f"the models were trained on trees of different kinds: {kinds}")
+
+    def dev_metrics(self, config: Any) -> tuple[str, ...]:
+        return (*self.metrics, "ELAS") if config.scorer.predicts_deps else self.metrics
+
+    def evaluate(
+        self,
+        config: Any,
+        gold: Sequence[Sentence],
+        predicted: Iterable[Sentence],
+        scoring: Scoring = Scoring(),  # noqa: B008
+    ) -> dict[str, float]:
+        predicted = list(predicted)
+        scores = super().evaluate(config, gold, predicted, scoring)
+        if config.scorer.predicts_deps:
+            scores["ELAS"] = score_deps(gold, predicted)
+        return scores
 
     def calibrate(
         self, parser: Any, dev: Sequence[Sentence], context: Iterable[np.ndarray] | None

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from depkit.nn.biaffine import MLP, ArcScorer, LabelScorer
 from depkit.nn.dropout import SharedDropout
+from depkit.nn.graph_scorer import GraphScorer
 from depkit.nn.means import log_mean
 from depkit.nn.tree_likelihood import partial_tree_loss
 from depkit.nn.trees import best_heads, mask_root_label
@@ -24,11 +25,33 @@ from depkit.parsers.columns.network import (
 from depkit.parsers.columns.soft_targets import LABEL_HEAD
 from depkit.parsers.engine.device import best_indices, fetch, fetch_array, send
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
+from depkit.parsers.graph.deps import COLUMN, MOST_HEADS
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
+
+
+@dataclass(frozen=True)
+class GraphScores:
+    """The scores of the enhanced dependencies of a batch, which stay on the device."""
+
+    arc: Tensor  # [batch, dependent, head] logits, -inf where no arc is possible
+    # rows, dependents, heads, [arcs] each -> [arcs, label]
+    score_labels: Callable[[Tensor, Tensor, Tensor], Tensor]
+
+    def fetch_arcs(self) -> np.ndarray:
+        """Copy the logits of all arcs to the host."""
+        return fetch_array(self.arc)
+
+    def fetch_labels(
+        self, rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray
+    ) -> np.ndarray:
+        """Find the best labels of some arcs, [arcs]; the arguments are those of `Scores`."""
+        arrays = torch.from_numpy(np.stack((rows, dependents, heads)))
+        scores = self.score_labels(*send(arrays, self.arc.device))
+        return fetch_array(best_indices(scores))
 
 
 @dataclass(frozen=True)
@@ -40,6 +63,8 @@ class Scores:
     columns: ColumnScores  # the other predicted columns
     # rows, dependents, heads, [arcs] each -> [arcs, label]
     score_arcs: Callable[[Tensor, Tensor, Tensor], Tensor]
+
+    graph: GraphScores | None = None  # of enhanced dependencies, if they are predicted
 
     def fetch_arcs(self) -> np.ndarray:
         """Copy the scores of all arcs to the host, [batch, dependent, head]."""
@@ -196,7 +221,7 @@ class BiaffineNetwork(ParserNetwork):
     ) -> None:
         scorer = config.scorer
         super().__init__(config, vocabulary, transformer, scorer.dropout)
-        reads_tags = bool(scorer.tag_vector and set(scorer.predict) - {"lemma"})
+        reads_tags = bool(scorer.tag_vector and set(scorer.tags) - {"lemma"})
         size = self.size + scorer.tag_vector * reads_tags
         self.arc_dependent = MLP(size, scorer.arc, scorer.dropout)
         self.arc_head = MLP(size, scorer.arc, scorer.dropout)
@@ -207,8 +232,14 @@ class BiaffineNetwork(ParserNetwork):
         self.columns = TagClassifiers(self.size, scorer, vocabulary)
         self.tag_vectors: TagVectors | None = None  # of predicted tags, if there are any
         if reads_tags:
-            self.tag_vectors = TagVectors(scorer.tag_vector, scorer.predict, vocabulary)
+            self.tag_vectors = TagVectors(scorer.tag_vector, scorer.tags, vocabulary)
         self.tag_dropout = SharedDropout(scorer.dropout)
+        self.graph: GraphScorer | None = None  # of enhanced dependencies, if they are predicted
+        if scorer.predicts_deps:
+            self.graph = GraphScorer(
+                size, arc=scorer.arc, label=scorer.label,
+                labels=len(vocabulary.columns[COLUMN]), dropout=scorer.dropout,
+            )  # fmt: skip
         self.learns_trees = scorer.partial == "marginal"
         self.single_root = config.decoder.root == "single"
 
@@ -237,7 +268,16 @@ class BiaffineNetwork(ParserNetwork):
         """
         encoded = self.encode(batch)
         logits = self.columns.scores(encoded)
-        loss = self._tree_loss(self.word_vectors(encoded, logits), batch)
+        words = self.word_vectors(encoded, logits)
+        loss = self._tree_loss(words, batch)
+        if self.graph is not None:
+            heads, labels = (
+                torch.stack([batch[f"target.deps_{name}{i}"] for i in range(MOST_HEADS)], -1)
+                for name in ("head", "label")
+            )
+            loss = loss + self.graph.loss(
+                words, batch["lengths"], heads=heads, labels=labels, ignored=IGNORED
+            )
         return sum(tag_losses(logits, batch), start=loss)
 
     def _tree_loss(self, words: Tensor, batch: Batch) -> Tensor:
@@ -283,7 +323,22 @@ class BiaffineNetwork(ParserNetwork):
             return self.label(*(vectors[None] for vectors in pairs))[0].float()
 
         arc = self.arc_scores(words, batch["lengths"])
-        return Scores(arc, score_labels, logits, score_arcs)
+        return Scores(
+            arc, score_labels, logits, score_arcs, self._graph_scores(words, batch["lengths"])
+        )
+
+    def _graph_scores(self, words: Tensor, lengths: Tensor) -> GraphScores | None:
+        """Score enhanced dependencies, if they are predicted."""
+        scorer = self.graph
+        if scorer is None:
+            return None
+        dependent_vectors, head_vectors = scorer.label_dependent(words), scorer.label_head(words)
+
+        def score_labels(rows: Tensor, dependents: Tensor, heads: Tensor) -> Tensor:
+            pairs = dependent_vectors[rows, dependents], head_vectors[rows, heads]
+            return scorer.label(*(vectors[None] for vectors in pairs))[0].float()
+
+        return GraphScores(scorer.arc_scores(words, lengths), score_labels)
 
     def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Compute arc scores, what label scores are computed from, and logits of columns."""

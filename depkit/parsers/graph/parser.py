@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar, get_args
 
 import numpy as np
 
+from depkit.corpus.enhanced import write_graph
 from depkit.corpus.probabilities import add_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_universal
@@ -16,6 +18,7 @@ from depkit.parsers.graph.candidates import MBR, Request, parse_candidates
 from depkit.parsers.graph.config import Algorithm, Calibration
 from depkit.parsers.graph.constraints import DEPRELS, check_constraints, read_constraints
 from depkit.parsers.graph.decoding import Decoding, decode_heads
+from depkit.parsers.graph.deps import COLUMN, choose_arcs, is_reachable, label_relations
 from depkit.parsers.graph.probabilities import head_marginals
 from depkit.treebank.valid_labels import ValidLabels
 from depkit.trees.decode import decode
@@ -145,10 +148,46 @@ class GraphParser(Parser):
             arrays["arc_probability"] = head_marginals(
                 arrays.pop("arc"), heads, num_words, single_root, temperature=temperatures.marginal
             )
-        return [
+        parsed = [
             self._make_sentence(sentence, row, heads, arrays=arrays, tags=tags)
             for row, sentence in enumerate(sentences)
         ]
+        return self._add_deps(scores.graph, parsed) if self.predicts_deps else parsed
+
+    @property
+    def predicts_deps(self) -> bool:
+        """Whether the parser predicts enhanced dependencies; an ensemble does not."""
+        return bool(self.config.scorer.predicts_deps and not self.members)
+
+    def _add_deps(self, scores: Any, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Add enhanced dependencies to the parsed sentences of a batch in CoNLL-U.
+
+        scores: The `GraphScores` of the batch. Other formats, and results of the decoder
+        argmax that are no trees, are left unchanged.
+        """
+        arcs = scores.fetch_arcs()
+        chosen: dict[int, list[list[int]]] = {}
+        for row, sentence in enumerate(sentences):
+            if "deps" in sentence.format.columns and is_reachable(sentence.head):
+                size = len(sentence) + 1
+                chosen[row] = choose_arcs(arcs[row, :size, :size], sentence.head)
+        triples = [
+            (row, word, head)
+            for row, heads in chosen.items()
+            for word, word_heads in enumerate(heads, start=1)
+            for head in word_heads
+        ]
+        if not triples:
+            return list(sentences)
+        best = scores.fetch_labels(*np.array(triples, dtype=np.int64).T)
+        symbols = self.vocabulary.columns[COLUMN].symbols
+        labels = iter([symbols[index] for index in best.tolist()])
+        results = list(sentences)
+        for row, heads in chosen.items():
+            names = [list(islice(labels, len(word_heads))) for word_heads in heads]
+            relations = label_relations(sentences[row], heads, names)
+            results[row] = write_graph(sentences[row], relations)
+        return results
 
     def _make_sentence(
         self,

@@ -142,7 +142,12 @@ def column_values(sentence: Sentence, column: str, symbols: list[str]) -> list[s
 
 
 def build_vocabulary(
-    sentences: Iterable[Sentence], inputs: Inputs, columns: Sequence[str], symbols: Symbols
+    sentences: Iterable[Sentence],
+    inputs: Inputs,
+    columns: Sequence[str],
+    symbols: Symbols,
+    *,
+    lemma_min_count: int = 1,
 ) -> Vocabulary:
     """Build the vocabulary of a training treebank.
 
@@ -151,9 +156,15 @@ def build_vocabulary(
         inputs: The configuration of the inputs, which says what the parser reads.
         columns: The columns that are predicted.
         symbols: Returns the symbols to learn for a column of a sentence.
+        lemma_min_count: Edit scripts of lemmas that occur less often are left out.
     """
     rules = table_rules(inputs)
-    of_columns = [TableRule(name, _of_column(symbols, name)) for name in columns]
+    of_columns = [
+        TableRule(
+            name, _of_column(symbols, name), min_count=lemma_min_count if name == "lemma" else 1
+        )
+        for name in columns
+    ]
     tables = learn_tables(sentences, [*rules, *of_columns])
     names = [rule.name for rule in rules]
     return Vocabulary(

@@ -1,0 +1,191 @@
+"""Enhanced dependencies that a parser predicts: what it learns, and how graphs are decoded.
+
+A graph is predicted on top of a tree. Labels are learned without the words that occur in them: `*`
+stands for the text by which a word's own prepositions or conjunctions extend its label, `&` for
+that of the first conjunct, `#` for that of the relative pronoun of the clause of the head, and `=`
+for the relation of the word in the tree. So `obl:in` is learned as `=:*`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from depkit.convert.enhance.graph import GrowingGraph, universal
+from depkit.convert.enhance.labels import EXTENDED, case_text, introduction
+from depkit.convert.enhance.rules import relative_pronouns
+from depkit.corpus.enhanced import Relation, collapse, read_graph
+from depkit.corpus.sentence import Sentence
+from depkit.parsers.inputs.tables import Table
+
+COLUMN = "deps"  # the name of the table of labels, and of the setting
+MOST_HEADS = 6  # of a word in training; further heads are left out
+OWN, FIRST, PRONOUN, CASE, SAME = "*", "&", "#", "$", "="
+SIGNS = (OWN, FIRST, PRONOUN, CASE)
+BOTH = "|"  # joins the labels of two relations to the same head
+
+
+def has_deps(sentence: Sentence) -> bool:
+    """Return whether a sentence has enhanced dependencies."""
+    return "deps" in sentence.format.columns and set(sentence.column("deps")) != {"_"}
+
+
+def learned_relations(sentence: Sentence) -> list[list[Relation]]:
+    """Return the heads of each word, each with the label that is learned; [] without DEPS.
+
+    Relations of a word with itself are left out. Raises FormatError if DEPS does not describe a
+    graph, or the heads are not a tree.
+    """
+    if not has_deps(sentence):
+        return []
+    graph = GrowingGraph(sentence)
+    learned = []
+    for word, relations in enumerate(collapse(read_graph(sentence)), start=1):
+        labels: dict[int, list[str]] = {}
+        for head, label in relations:
+            if head != word:
+                labels.setdefault(head, []).append(shorten(graph, word, head, label))
+        learned.append([(head, BOTH.join(sorted(names))) for head, names in labels.items()])
+    return learned
+
+
+def shorten(graph: GrowingGraph, word: int, head: int, label: str) -> str:
+    """Return a label without the words that occur in it; `restore` is the inverse."""
+    parts = label.split(":")
+    basic = graph.deprel[word]
+    if head == graph.head[word] and (label == basic or label.startswith(f"{basic}:")):
+        rest = label[len(basic) + 1 :].split(":") if label != basic else []
+        start, relation = SAME, basic
+    elif parts[0] in EXTENDED:
+        start, relation, rest = parts[0], parts[0], parts[1:]
+    else:
+        return label
+    texts = _texts(graph, word, head, relation)
+    signs = {text: sign for sign, text in reversed(texts.items()) if text}
+    return ":".join([start, *(signs.get(part, part) for part in rest)])
+
+
+def restore(graph: GrowingGraph, word: int, head: int, label: str) -> str:
+    """Return the label of a relation in the words of a sentence; the inverse of `shorten`."""
+    start, *rest = label.split(":")
+    if not rest and start != SAME:
+        return label
+    relation = graph.deprel[word] if start == SAME else start
+    texts = _texts(graph, word, head, relation)
+    parts = [texts.get(part, "") if part in SIGNS else part for part in rest]
+    return ":".join(filter(None, [relation, *parts]))
+
+
+def _texts(graph: GrowingGraph, word: int, head: int, relation: str) -> dict[str, str]:
+    """Return the texts that signs stand for in a label of a word, most likely ones first."""
+    kind = universal(relation)
+    if kind not in EXTENDED or (kind == "conj" and graph.universal[word] != "conj"):
+        return {}
+    texts = {OWN: introduction(graph, word, relation), CASE: case_text(graph, word)}
+    if kind == "conj":
+        return texts
+    first = graph.first_conjunct(word)
+    texts[FIRST] = introduction(graph, first, relation) if first != word else ""
+    pronoun = next(relative_pronouns(graph, head), 0) if head else 0
+    texts[PRONOUN] = introduction(graph, pronoun, relation) if pronoun else ""
+    return texts
+
+
+def targets(sentence: Sentence, table: Table, ignored: int) -> dict[str, list[int]]:
+    """Return the heads and the indices of labels of each word, as arrays by name.
+
+    Returns MOST_HEADS arrays of heads and as many of labels; what a word lacks is `ignored`. All is
+    if the sentence has no DEPS.
+    """
+    learned = learned_relations(sentence) or [[] for _ in range(len(sentence))]
+    arrays = {}
+    for number in range(MOST_HEADS):
+        pairs = [pairs[number] if number < len(pairs) else (ignored, "") for pairs in learned]
+        arrays[f"deps_head{number}"] = [head for head, _ in pairs]
+        arrays[f"deps_label{number}"] = [table.indices.get(label, ignored) for _, label in pairs]
+    return arrays
+
+
+def score_deps(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
+    """Return ELAS, the F1 of the relations of DEPS, of the sentences with gold ones, in percent."""
+    correct = total = 0
+    for sentence, other in zip(gold, predicted, strict=True):
+        if has_deps(sentence):
+            pairs = zip(collapse(read_graph(sentence)), collapse(read_graph(other)), strict=True)
+            for expected, found in pairs:
+                correct += 2 * len({*expected} & {*found})
+                total += len(expected) + len(found)
+    return 100 * correct / max(1, total)
+
+
+def is_reachable(heads: Sequence[int]) -> bool:
+    """Return whether all words can be reached from the root by heads."""
+    return min(heads) >= 0 and len(_top_down(heads)) == len(heads)
+
+
+def choose_arcs(scores: np.ndarray, heads: Sequence[int]) -> list[list[int]]:
+    """Choose the heads of each word in a graph in which every word is reachable from the root.
+
+    Arcs with positive scores are chosen, and those of the tree where a word would be unreachable.
+
+    Args:
+        scores: [words + 1, words + 1] The logits of arcs, dependent first.
+        heads: [words] The heads of a tree.
+    """
+    chosen = [np.flatnonzero(row > 0).tolist() for row in scores[1:]]
+    order = _top_down(heads)
+    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, word_heads in enumerate(chosen, start=1):
+        for head in word_heads:
+            dependents[head].append(word)
+    reached = {0}
+    _reach(0, dependents, reached)
+    # The head in the tree of a word that is not reached has been reached: it came before.
+    for word in order:
+        if word not in reached:
+            chosen[word - 1] = sorted({*chosen[word - 1], heads[word - 1]})
+            reached.add(word)
+            _reach(word, dependents, reached)
+    return chosen
+
+
+def _top_down(heads: Sequence[int]) -> list[int]:
+    """Return the words of a tree so that each comes after its head."""
+    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads, start=1):
+        dependents[head].append(word)
+    order = [0]
+    for word in order:
+        order += dependents[word]
+    return order[1:]
+
+
+def _reach(start: int, dependents: Sequence[Sequence[int]], reached: set[int]) -> None:
+    """Add the words to which paths lead from a word."""
+    stack = [start]
+    while stack:
+        new = [word for word in dependents[stack.pop()] if word not in reached]
+        reached.update(new)
+        stack += new
+
+
+def label_relations(
+    sentence: Sentence, heads: Sequence[Sequence[int]], labels: Sequence[Sequence[str]]
+) -> list[list[Relation]]:
+    """Return the relations of each word of a parsed sentence.
+
+    Only children of the root have the label `root`.
+
+    heads, labels: [words] the heads of each word, and the labels that were learned for them.
+    """
+    graph = GrowingGraph(sentence)
+    relations: list[list[Relation]] = []
+    for word, (word_heads, word_labels) in enumerate(zip(heads, labels, strict=True), start=1):
+        pairs: list[Relation] = []
+        for head, names in zip(word_heads, word_labels, strict=True):
+            for name in names.split(BOTH):
+                label = restore(graph, word, head, name) if head else "root"
+                if head and label == "root":
+                    label = graph.deprel[word] if head == graph.head[word] else "dep"
+                pairs.append((head, label))
+        relations.append(pairs)
+    return relations

@@ -1,0 +1,177 @@
+"""Enhanced dependencies that a parser predicts: what is learned, decoding, and training."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+import depkit
+from depkit.convert.enhance.graph import GrowingGraph
+from depkit.convert.enhance.rules import enhance, enhance_sentence
+from depkit.corpus.enhanced import collapse, read_graph
+from depkit.nn.graph_scorer import GraphScorer
+from depkit.parsers.graph.deps import (
+    COLUMN,
+    MOST_HEADS,
+    choose_arcs,
+    has_deps,
+    is_reachable,
+    learned_relations,
+    restore,
+    shorten,
+    targets,
+)
+from depkit.parsers.inputs.dataset import IGNORED
+from depkit.parsers.inputs.tables import Table
+from tests.convert.ud_trees import COORDINATION, RELATIVE, parse
+
+SENTENCES = [enhance_sentence(parse(rows)) for rows in (COORDINATION, RELATIVE)]
+
+
+def test_labels_are_learned_without_their_words() -> None:
+    learned = learned_relations(SENTENCES[0])
+    assert learned[6] == [(2, "obj"), (3, "=:*")]  # and maps
+    assert learned[8] == [(2, "=:*")]  # in bed
+    assert learned[11] == [(2, "obl:*"), (9, "=:*")]  # on trains
+    # The antecedent has the preposition of the relative pronoun.
+    assert learned_relations(SENTENCES[1])[1] == [(5, "obl:#"), (7, "=")]
+    assert learned_relations(parse(RELATIVE)) == []
+
+
+def test_conjuncts_with_the_preposition_of_the_first_one() -> None:
+    rows = "live 0 root VERB\nin 3 case ADP\nRome 1 obl NOUN\nor 5 cc CCONJ\nOslo 3 conj NOUN"
+    assert learned_relations(enhance_sentence(parse(rows)))[4] == [(1, "obl:&"), (3, "=:*")]
+
+
+@pytest.mark.parametrize("rows", [COORDINATION, RELATIVE])
+def test_labels_are_restored(rows: str) -> None:
+    sentence = parse(rows)
+    graph = GrowingGraph(sentence)
+    others = ["obl:under", "nsubj:pass", "conj:and>obj", "obl:in:acc", "obl", "ref"]
+    for word, relations in enumerate(enhance(sentence), start=1):
+        for head, label in [*relations, *((2, other) for other in others if word != 2)]:
+            short = shorten(graph, word, head, label)
+            assert restore(graph, word, head, short) == label
+
+
+def test_a_text_that_is_missing_is_left_out() -> None:
+    graph = GrowingGraph(parse(COORDINATION))
+    assert restore(graph, 1, 2, "obl:*:&:#:$") == "obl"
+
+
+def test_targets_have_one_array_for_each_head() -> None:
+    table = Table(["=", "=:*", "obj"])
+    arrays = targets(SENTENCES[0], table, IGNORED)
+    assert len(arrays) == 2 * MOST_HEADS
+    assert arrays["deps_head0"][6] == 2 and arrays["deps_head1"][6] == 3
+    assert arrays["deps_label0"][6] == 2 and arrays["deps_label1"][6] == 1
+    assert set(arrays["deps_head2"]) == {IGNORED}
+    empty = targets(parse(RELATIVE), table, IGNORED)
+    assert {value for column in empty.values() for value in column} == {IGNORED}
+
+
+def trees(size: int):
+    """Yield the heads of all trees of a number of words."""
+    for heads in itertools.product(range(size + 1), repeat=size):
+        if is_reachable(heads):
+            yield heads
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_every_word_is_reachable(size: int) -> None:
+    """For all trees of up to 4 words and random scores; arcs beyond the chosen ones are needed."""
+    random = np.random.default_rng(size)
+    for heads in trees(size):
+        scores = random.normal(-0.5, 1, (size + 1, size + 1))
+        scores[0] = -np.inf
+        np.fill_diagonal(scores, -np.inf)
+        chosen = choose_arcs(scores, heads)
+        assert reachable(chosen) == set(range(size + 1))
+        positive = [np.flatnonzero(row > 0).tolist() for row in scores[1:]]
+        if reachable(positive) == set(range(size + 1)):
+            assert chosen == positive
+        for word_heads, required, head in zip(chosen, positive, heads, strict=True):
+            assert set(required) <= set(word_heads) <= {*required, head}
+
+
+def reachable(heads) -> set[int]:
+    found = {0}
+    while new := {word for word, hs in enumerate(heads, 1) if found & set(hs)} - found:
+        found |= new
+    return found
+
+
+def test_what_is_no_tree() -> None:
+    assert not is_reachable([2, 1]) and not is_reachable([-1, 0]) and is_reachable([2, 0])
+
+
+def test_the_loss_is_that_of_each_arc() -> None:
+    """The loss of a padded batch, beside sums over all pairs of words in Python."""
+    torch.manual_seed(1)
+    scorer = GraphScorer(4, arc=3, label=3, labels=2, dropout=0).eval()
+    for weight in scorer.parameters():
+        torch.nn.init.normal_(weight)
+    words, lengths = torch.randn(2, 4, 4), torch.tensor([4, 3])
+    heads = torch.full((2, 4, 2), IGNORED)
+    labels = heads.clone()
+    heads[0, 1, 0], labels[0, 1, 0] = 0, 1
+    heads[0, 2], labels[0, 2] = torch.tensor([1, 3]), torch.tensor([0, IGNORED])
+    scores = scorer.arc_scores(words, lengths)
+    assert scores.isfinite().sum() == 3 * 3 + 2 * 2
+    expected, gold = 0.0, {(1, 0), (2, 1), (2, 3)}
+    for dependent in (1, 2, 3):
+        for head in {0, 1, 2, 3} - {dependent}:
+            logit = scores[0, dependent, head] * (1 if (dependent, head) in gold else -1)
+            expected -= torch.nn.functional.logsigmoid(logit)
+    for dependent, head, label in ((1, 0, 1), (2, 1, 0)):
+        pair = scorer.label_dependent(words)[0, dependent], scorer.label_head(words)[0, head]
+        expected -= scorer.label(*(x[None, None] for x in pair))[0, 0].log_softmax(-1)[label]
+    # The second sentence has no gold heads, so it does not count.
+    loss = scorer.loss(words, lengths, heads=heads, labels=labels, ignored=IGNORED)
+    torch.testing.assert_close(loss, expected / 3)
+    nothing = scorer.loss(
+        words, lengths, heads=torch.full_like(heads, IGNORED), labels=labels, ignored=IGNORED
+    )
+    assert nothing == 0
+
+
+SETTINGS = [
+    "inputs.word=16", "inputs.char=0", "encoder.layers=1", "encoder.size=32", "encoder.dropout=0",
+    "scorer.arc=24", "scorer.label=16", "scorer.dropout=0", "training.batch_tokens=60",
+    "training.rate=1e-2", "training.select=ELAS", "tokenizer.enabled=false",
+]  # fmt: skip
+PREDICT = {"scorer": {"predict": ["upos", "deps"]}}
+
+
+def test_a_treebank_without_deps_predicts_none() -> None:
+    from depkit.parsers.families import get_family, make_parser_config
+
+    config = make_parser_config(PREDICT)
+    family = get_family(config)
+    basic = [parse(COORDINATION)]
+    assert family.resolve_auto(config, basic).scorer.predict == ["upos"]
+    assert family.resolve_auto(config, SENTENCES).scorer.predict == ["upos", "deps"]
+    assert COLUMN in family.columns(config) and COLUMN not in config.predicted_tags
+    assert "enhanced dependencies" in family.why_not_exported(config)
+
+
+def test_training_and_parsing(tmp_path) -> None:
+    """A parser learns the graphs of two sentences; its model is loaded and parses them."""
+    path, model = tmp_path / "train.conllu", tmp_path / "model"
+    depkit.write(SENTENCES * 8, path)
+    depkit.train(
+        [path], model, dev=path, recipe="small", epochs=60, seed=1, threads=1, device="cpu",
+        quiet=True, settings=["scorer.predict=['upos','deps']", *SETTINGS],
+    )  # fmt: skip
+    parser = depkit.load(model)
+    bare = [parse(rows) for rows in (COORDINATION, RELATIVE)]
+    parsed = list(parser.parse(bare))
+    for sentence, gold in zip(parsed, SENTENCES, strict=True):
+        assert collapse(read_graph(sentence)) == collapse(read_graph(gold))
+    assert parsed[0].head == SENTENCES[0].head
+    # The decoder that finds no tree leaves DEPS empty where its result is none.
+    for sentence in parser.parse(bare, decode="argmax"):
+        assert has_deps(sentence) == is_reachable(sentence.head)
+    (conllx,) = parser.parse([next(iter(depkit.convert(bare[:1], "conllx")))])
+    assert "deps" not in conllx.format.columns
