@@ -58,7 +58,8 @@ _depkit_value() {
                 --valid) echo "words ud" ;;
                 --format) echo "words conllu conllx conll09 json ptb parquet" ;;
                 --dependencies) echo "words sd ud ud2" ;;
-                -o | --output | --elmo | [0-9]*) echo "file" ;;
+                --enhance) echo "words all case empty conj shared xsubj relcl" ;;
+                --enhance-like | -o | --output | --elmo | [0-9]*) echo "file" ;;
                 --output-dir) echo "directory" ;;
                 --best | --passes | --treebank | --shard | --workers | --address | --batch-tokens | --threads | --encoding) echo "free" ;;
                 --set) echo "words inputs.context.model= inputs.treebank_name= encoder.window= encoder.relaxed= encoder.attend=" ;;
@@ -235,7 +236,7 @@ _depkit_options() {
         "train") echo "--output --dev --dev-split --recipe --set --elmo --dev-elmo --parses --dev-parses --init --seed --seeds --epochs --patience --max-time --punct --evalb --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "ensemble") echo "--output --dev --dev-split --folds --recipes --mean --reuse --set --elmo --dev-elmo --seed --epochs --patience --max-time --punct --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "distill") echo "--train --output --teacher --dev --dev-split --recipe --set --input --seed --epochs --patience --max-time --punct --resume --keep-state --device --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
-        "parse") echo "--model --mean --input --tags --decode --root --heads --valid --tokenizer --format --dependencies --output --output-dir --prob --marginals --best --passes --out-of-fold --elmo --set --treebank --shard --workers --distribute --address --skip-done --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
+        "parse") echo "--model --mean --input --tags --decode --root --heads --valid --tokenizer --format --dependencies --enhance --enhance-like --output --output-dir --prob --marginals --best --passes --out-of-fold --elmo --set --treebank --shard --workers --distribute --address --skip-done --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "tag") echo "--model --mean --input --tags --format --output --output-dir --elmo --treebank --device --engine --precision --batch-tokens --threads --encoding --quiet --verbose --help --debug" ;;
         "serve") echo "--model --host --port --max-size --max-requests --max-seconds --check --device --engine --precision --threads --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;

@@ -7,7 +7,6 @@ import typer
 from depkit.cli.names import ENCODING, name_options
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message, print_output
-from depkit.convert.enhance.conventions import ENHANCEMENTS
 from depkit.convert.enhance.request import resolve_conventions
 from depkit.convert.files import Conversion, EmptyNodes, Problems, convert_files, name_format
 from depkit.convert.formats import ConversionReport
@@ -79,9 +78,7 @@ def convert_command(
     format = OUTPUT_FORMATS[target] if target else format_from_filename(output)
     conventions = None
     if enhance or enhance_like:
-        conventions = resolve_conventions(
-            enhance_like, ENHANCEMENTS if enhance == "all" else enhance.split(",") * bool(enhance)
-        )
+        conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))
     if (conventions or empty_nodes) and format not in (CONLLU, PARQUET):
         option = "--empty-nodes" if conventions is None else "--enhance"
         raise typer.BadParameter("it needs --to conllu or --to parquet", param_hint=option)

@@ -29,6 +29,8 @@ Tokenizer = Annotated[
     ),
 ]
 Dependencies = Annotated[Literal["sd", "ud", "ud2"] | None, option(OUTPUT)]
+Enhance = Annotated[str, option(OUTPUT, metavar="TYPE,...")]
+EnhanceLike = Annotated[str, option(OUTPUT, metavar="TREEBANK")]
 Prob = Annotated[bool, option(OUTPUT, "--prob")]
 Marginals = Annotated[bool, option(OUTPUT, "--marginals")]
 Passes = Annotated[int, option(MODEL, min=1)]
@@ -90,6 +92,8 @@ def parse_command(
     tokenizer: Tokenizer = "",
     format: options.OutputFormat = None,
     dependencies: Dependencies = None,
+    enhance: Enhance = "",
+    enhance_like: EnhanceLike = "",
     output: options.Output = "-",
     output_dir: options.OutputDir = "",
     prob: Prob = False,
@@ -125,6 +129,16 @@ def parse_command(
             f"{format} cannot tell the trees of a sentence apart; use --format conllu or json",
             param_hint="--best",
         )
+    conventions = None
+    if enhance or enhance_like:
+        if format in ("conllx", "conll09", "ptb"):
+            raise typer.BadParameter(
+                f"{format} has no enhanced dependencies; use --format conllu, json or parquet",
+                param_hint="--enhance",
+            )
+        from depkit.convert.enhance.request import resolve_conventions
+
+        conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))
     if engine in options.FORMER_ENGINES:
         options.note_renaming(f"--engine {engine}", f"--distribute {engine}", quiet)
         distribute, engine = cast(Literal["processes", "ray"], engine), "auto"
@@ -151,7 +165,7 @@ def parse_command(
         settings=[*(settings or []), *options.treebank_settings(treebank)], device=device,
         batch_tokens=batch_tokens, threads=threads, encoding=encoding, dependencies=dependencies,
         tokenizer=tokenizer, out_of_fold=out_of_fold, shard=shard, workers=workers,
-        skip_done=skip_done, distribute=distribute, address=address,
+        conventions=conventions, skip_done=skip_done, distribute=distribute, address=address,
         engine=cast(EngineName, engine), precision=precision,
     )  # fmt: skip
     options.annotate(job, quiet, verbose)

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from depkit.corpus.cleaning import restore_wrapper
+from depkit.corpus.enhanced import collapse, read_graph
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB, TREE_PROB, tree_rank
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import SurfaceToken, surface_tokens, word_texts
+from depkit.files.errors import FormatError
 
 
 def to_json_lines(
@@ -20,7 +23,8 @@ def to_json_lines(
     upos, xpos, feats, head, deprel, start and end; `_` becomes null, and HEAD a number, 0 for the
     root. If prob is true, a word also has arc_prob and label_prob, read from MISC, where
     `add_probabilities` has written them. The keys of a multiword token are first and last (word
-    ids), form, start and end.
+    ids), form, start and end. If the sentence has enhanced dependencies, a word also has deps, a
+    list of objects with the keys head and deprel, without empty nodes: see `enhanced.collapse`.
 
     Offsets count characters (Unicode code points) from the beginning of the document. The document
     is the input if it was raw text, else the concatenation of the sentences' texts. start: the
@@ -33,6 +37,7 @@ def to_json_lines(
         if rank < 2:
             begin = 0 if any(line.startswith("# newdoc") for line in sentence.lines) else offset
         record, offset = _make_record(sentence, begin)
+        _add_deps(record, sentence)
         if rank:
             record |= {"rank": rank, "prob": float(sentence.comment(TREE_PROB))}
         if prob:
@@ -43,6 +48,16 @@ def to_json_lines(
                     "label_prob": float(values[LABEL_PROB]),
                 }
         yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _add_deps(record: dict[str, Any], sentence: Sentence) -> None:
+    """Add the enhanced dependencies of a sentence to its words, unless DEPS is no graph."""
+    if "deps" not in sentence.format.columns or set(sentence.column("deps")) == {"_"}:
+        return
+    with suppress(FormatError):
+        relations = collapse(read_graph(sentence))
+        for word, pairs in zip(record["words"], relations, strict=True):
+            word["deps"] = [{"head": head, "deprel": label} for head, label in pairs]
 
 
 def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:

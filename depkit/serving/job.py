@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
+from depkit.convert.enhance.conventions import Conventions
 from depkit.corpus.io import PathLike
 from depkit.files.storage import file_identity
 from depkit.parsers.engine.names import EngineName, Precision
@@ -36,6 +37,7 @@ class Job:
     threads: int | None = None
     encoding: str = "utf-8"
     dependencies: Literal["sd", "ud", "ud2"] | None = None
+    conventions: Conventions | None = None  # how enhanced dependencies are added; None to add none
     tokenizer: str = ""
     out_of_fold: bool = False
     shard: str = ""

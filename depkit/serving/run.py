@@ -10,6 +10,7 @@ from itertools import chain, islice, tee
 from typing import Any, TextIO
 
 from depkit.convert.dependencies import add_dependencies
+from depkit.convert.enhance.rules import enhance_sentence
 from depkit.convert.formats import ConversionReport, convert
 from depkit.corpus.blocks import Part
 from depkit.corpus.cleaning import restore_wrapper
@@ -152,6 +153,8 @@ class Run:
                 sentence = add_dependencies(sentence, job.dependencies)
             if self.target_format:
                 sentence = convert(sentence, self.target_format, report=self.report)
+            if job.conventions:
+                sentence = enhance_sentence(sentence, job.conventions)
             output = self.plan.files[file_indices[0]].output
             format = PTB if self._keeps_tree(sentence, output) else sentence.format
             first_format = first_format or format

@@ -1,5 +1,6 @@
 """Enhanced dependencies from basic trees: each enhancement, and what is learned from a treebank."""
 
+import json
 import random
 from dataclasses import replace
 
@@ -211,3 +212,18 @@ def test_rules_agree_with_a_treebank() -> None:
     gold = list(enhanced_sentences(depkit.read(EWT)))
     assert agreement(gold, GUIDELINES) > 99.4
     assert 85 < agreement(gold, Conventions(types=())) < 86  # the basic tree
+
+
+def test_parsing_with_enhanced_dependencies(tmp_path) -> None:
+    parse_text, text = Command("parse"), tmp_path / "text.txt"
+    text.write_text("She sings and dances.\n")
+    options = ["--threads", "1", "--enhance", "conj,shared,case"]
+    output, _ = parse_text(text, *options)
+    rows = [line.split("\t") for line in output.splitlines() if "\t" in line]
+    (conjunct,) = [row for row in rows if row[7] == "conj"]
+    assert conjunct[8].endswith(":conj:and")
+    assert rows[0][8].count(":nsubj") == 2
+    words = json.loads(parse_text(text, *options, "--format", "json")[0])["words"]
+    assert [len(word["deps"]) for word in words] == [row[8].count("|") + 1 for row in rows]
+    _, messages = parse_text(text, *options, "--format", "conllx", code=2)
+    assert "conllx has no enhanced dependencies" in " ".join(messages.split())
