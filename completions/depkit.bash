@@ -118,7 +118,7 @@ _depkit_value() {
                 --test) echo "words ar bootstrap mcnemar" ;;
                 --seed | --encoding) echo "free" ;;
                 --format) echo "words text json latex markdown csv" ;;
-                -b | --metric) echo "words UAS LAS LA UEM LEM RA CLAS UPOS XPOS FEATS Lemmas Tokens Sentences Words UFeats AllTags MLAS BLEX LP LR LF1 EM Tags Crossing NoCrossing TwoCrossing" ;;
+                -b | --metric) echo "words UAS LAS LA UEM LEM RA CLAS UPOS XPOS FEATS Lemmas ELAS EULAS Tokens Sentences Words UFeats AllTags MLAS BLEX LP LR LF1 EM Tags Crossing NoCrossing TwoCrossing" ;;
                 0 | [1-9]*) echo "file" ;;
             esac
             ;;
@@ -238,7 +238,7 @@ _depkit_options() {
         "serve") echo "--model --host --port --max-size --max-requests --max-seconds --check --device --engine --precision --threads --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "export") echo "--sentences --output --encoding --quiet --help --debug" ;;
-        "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
+        "eval") echo "--punct --subtypes --align --enhanced --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --oracle --top --rer --confidence --test --seed --train --where --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;

@@ -18,7 +18,7 @@ from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_universal
 from depkit.files.errors import FormatError
-from depkit.score import structure
+from depkit.score import enhanced, structure
 from depkit.score.evaluation import Evaluation, Metric, format_signature
 from depkit.score.punctuation import Policy, parse_policy
 from depkit.score.systems import PREDICTED, make_system
@@ -172,7 +172,8 @@ def read_data(
     Args:
         gold: A path or sentences.
         preds: For each system, a path or sentences.
-        columns: The columns to read beside those of the metrics.
+        columns: The columns to read beside those of the metrics; with "deps", ELAS and EULAS are
+            computed as well.
         punct: The punctuation policy.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         encoding: The encoding of all files.
@@ -184,9 +185,9 @@ def read_data(
         where: Which sentences to compare, by default all.
 
     Raises:
-        FormatError: The words differ, a gold word has no head, the column of the policy has
-            nothing but `_`, no word is scored, the training file has no sentences, or
-            probabilities are missing.
+        FormatError: The words differ, a gold word has no head, the column of the policy or, if
+            they are read, the gold DEPS have nothing but `_`, no word is scored, the training file
+            has no sentences, or probabilities are missing.
         ValueError: `punct` or `subtypes` is unknown.
         OSError: A file cannot be read.
     """
@@ -226,7 +227,7 @@ def _count_forms(train: PathLike, encoding: str) -> Counter[str]:
 def evaluate_systems(
     gold: PathLike | Sentence | Iterable[Sentence],
     preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
-    **options: str | bool,
+    **options: str | bool | tuple[str, ...],
 ) -> list[Evaluation]:
     """Score several systems; arguments and errors are those of `read_data`."""
     return read_data(gold, preds, locations=False, **options).evaluations  # type: ignore[arg-type]
@@ -273,7 +274,7 @@ def _evaluate(
 ) -> Evaluation:
     counts = np.stack([count(system) for count in _COUNTS.values()], axis=1).astype(np.int64)
     scored = system.scored
-    return Evaluation(
+    evaluation = Evaluation(
         system.predicted.name,
         counts,
         COUNTS,
@@ -284,6 +285,13 @@ def _evaluate(
         relations=_count_by_relation(system),
         warnings=warnings,
     )
+    gold, predicted = system.words.gold.relations, system.predicted.relations
+    if gold is None or predicted is None:
+        return evaluation
+    return enhanced.add_scores(
+        evaluation, gold, predicted, aligned=np.arange(system.words.size),
+        labels=system.words.values["deps"], sentences=(system.words.sentence_index,) * 2,
+    )  # fmt: skip
 
 
 def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> frozenset[str]:

@@ -72,7 +72,7 @@ def test_relations_are_written_once_and_in_order() -> None:
 
 def test_a_wrong_head_is_named_with_its_line() -> None:
     wrong = GAPPING.replace("5.1:obj", "7.1:obj")
-    with pytest.raises(FormatError, match="'7.1:obj', not HEAD:relation") as error:
+    with pytest.raises(FormatError, match=r"'7\.1:obj', not HEAD:relation") as error:
         read_graph(sentence(wrong))
     assert error.value.line == 8
 
