@@ -51,10 +51,11 @@ def find_types(
         relations: [words] the enhanced relations, without empty nodes; see `enhanced.collapse`.
     """
     tree = _Tree(heads, deprels)
-    return [
-        [tree.find_type(word, head, label) for head, label in pairs]
-        for word, pairs in enumerate(relations, start=1)
-    ]
+    types = []
+    for word, (head, deprel, pairs) in enumerate(zip(heads, deprels, relations, strict=True), 1):
+        is_basic = len(pairs) == 1 and pairs[0] == (head, deprel)  # for speed, as most words are
+        types.append(["basic"] if is_basic else [tree.find_type(word, *pair) for pair in pairs])
+    return types
 
 
 class _Tree:
@@ -78,8 +79,10 @@ class _Tree:
             return "relcl"
         if subtype == "xsubj" or (base in _SUBJECTS and self._is_controlled(word, head)):
             return "xsubj"
+        if head == self.heads[word]:
+            return "other"  # The label differs from that of the basic tree.
         heads = {self.heads[conjunct] for conjunct in conjuncts}
-        if head in heads and head != self.heads[word]:
+        if head in heads:
             return "conj"
         first = self._first_conjunct(head)
         if any(self._first_conjunct(other) == first for other in {self.heads[word], *heads} - {0}):
