@@ -124,7 +124,7 @@ _depkit_value() {
             ;;
         "analyze")
             case $2 in
-                --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats length position frequency oov" ;;
+                --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats enhancement length position frequency oov" ;;
                 --bins | --worst | --oracle | --top | --seed | --where | --encoding) echo "free" ;;
                 --preset) echo "words li2019 mcdonald-nivre conllx" ;;
                 --metric) echo "words UAS LAS LA UPOS XPOS FEATS Lemmas bin" ;;

@@ -8,7 +8,7 @@ that are completely correct, RA is the root accuracy; all three are from Yamada 
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from depkit.score import enhanced, structure
 from depkit.score.evaluation import Evaluation, Metric, format_signature
 from depkit.score.punctuation import Policy, parse_policy
 from depkit.score.systems import PREDICTED, make_system
-from depkit.score.words import Comparison, Where, Words, read_comparison
+from depkit.score.words import DEPS, Comparison, Where, Words, read_comparison
 
 METRICS = {
     "UAS": Metric("heads", "scored", "scored"),
@@ -126,8 +126,9 @@ class Data:
         return self.words.gold.name
 
     def words_to_count(self, metric: str) -> np.ndarray:
-        """Return the words that a metric counts: [word] bool; tags are counted for all words."""
-        return np.ones(self.words.size, bool) if metric in TAGS else self.scored
+        """Return the words that a metric counts: [word] bool; only arcs leave out punctuation."""
+        counts_all = metric in TAGS or metric in enhanced.METRICS
+        return np.ones(self.words.size, bool) if counts_all else self.scored
 
     def require_column(self, column: str) -> None:
         """Raise FormatError if the gold file has nothing but `_` in a column."""
@@ -156,7 +157,7 @@ class Data:
 def read_data(
     gold: PathLike | Sentence | Iterable[Sentence],
     preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
-    columns: Iterable[str] = (),
+    columns: Collection[str] = (),
     *,
     punct: str = "keep",
     subtypes: str = "keep",
@@ -203,6 +204,7 @@ def read_data(
         where=where,
     )
     choices = (("punct", punctuation.name), ("subtypes", subtypes), *PREDICTED * predicted)
+    choices += enhanced.CHOICES * (DEPS in columns)
     if where:
         choices += (("where", where.text.replace("|", "\\|")),)  # | separates the choices
     if train is not None:
@@ -290,7 +292,7 @@ def _evaluate(
         return evaluation
     return enhanced.add_scores(
         evaluation, gold, predicted, aligned=np.arange(system.words.size),
-        labels=system.words.values["deps"], sentences=(system.words.sentence_index,) * 2,
+        labels=system.words.values[DEPS], sentences=(system.words.sentence_index,) * 2,
     )  # fmt: skip
 
 

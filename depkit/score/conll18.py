@@ -92,6 +92,7 @@ def evaluate_aligned(
     columns = (*COLUMNS, DEPS) if enhanced else COLUMNS
     reference = _read_text(make_source(gold, encoding), codes, columns, is_gold=True)
     choices = (("align", "characters"), ("subtypes", subtypes), *PREDICTED * predicted)
+    choices += enhanced_scores.CHOICES * enhanced
     evaluations = []
     sources = [make_system(pred, encoding, predicted) for pred in preds]
     names = number_duplicates([system.name for system in sources])

@@ -26,6 +26,7 @@ METRICS = {
     "EULAS": Metric("eulas", "relations_gold", "relations_predicted"),
 }
 COUNTS = tuple(dict.fromkeys(count for metric in METRICS.values() for count in metric[:3]))
+CHOICES = (("enhanced", "collapsed"),)  # the choice to name in signatures
 NO_RELATIONS = "DEPS is _ throughout"
 _ROOT, _UNALIGNED = -1, -2
 _TYPE_CODES = {name: code for code, name in enumerate(TYPES)}
@@ -160,7 +161,6 @@ def add_scores(
         counts=np.hstack([evaluation.counts, *(counts[name][:, None] for name in COUNTS)]),
         columns=(*evaluation.columns, *COUNTS),
         metrics={**evaluation.metrics, **METRICS},
-        choices=(*evaluation.choices, ("enhanced", "collapsed")),
         warnings=warnings,
         shows_precision=True,
     )

@@ -15,7 +15,7 @@ from depkit.corpus.io import PathLike, is_bracketed_file
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import ArgumentError, FormatError
 from depkit.score import analysis, attachment, conll18, constituents, enhanced, evalb
-from depkit.score.analysis import PRESETS, Analysis, View
+from depkit.score.analysis import PRESETS, RELATION_METRICS, Analysis, View
 from depkit.score.evalb_parameters import BUILT_IN, Parameters, get_parameters
 from depkit.score.evalb_report import format_report
 from depkit.score.evaluation import Evaluation, Metric
@@ -76,7 +76,10 @@ class Evaluator:
     def view(self, by: Sequence[str], bins: Sequence[str | None], metric: str | None) -> View:
         """Return the view of some groupings, which may be none, and of a metric or the default."""
         names, metrics = tuple(by) or (self.default_grouping,), self.analysis_metrics
-        return View(names, tuple(bins), metric or self.default_metric, self.groupings, metrics)
+        view = View(names, tuple(bins), metric or self.default_metric, self.groupings, metrics)
+        if not metric and view.of_relations:
+            return replace(view, metric=RELATION_METRICS[0])
+        return view
 
     @property
     def default_metric(self) -> str:
@@ -109,6 +112,7 @@ class WordEvaluator(Evaluator):
     """Compares the same words; see `attachment`."""
 
     metrics: ClassVar[Mapping[str, Metric]] = attachment.METRICS
+    analysis_metrics: ClassVar[tuple[str, ...]] = (*analysis.METRICS, *RELATION_METRICS)
     punct: str = "keep"
     subtypes: str = "keep"
     predicted: bool = False

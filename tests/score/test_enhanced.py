@@ -298,3 +298,62 @@ def test_intervals_and_tests(files: list[str], align: list[str]) -> None:
     assert record["confidence"]["EULAS"] == ends
     assert record["test"]["ELAS"]["difference"] == pytest.approx(500 / 7)
     assert record["test"]["ELAS"]["p"] < 0.001
+
+
+#                              ELAS, by type of the gold and of the predicted relations
+# 1 He    2:nsubj|4:nsubj      basic, shared
+# 2 came  0:root               basic
+# 3 and   4:cc -> 4:mark       basic -> other
+# 4 left  0:root|2:conj:and -> 0:root|2:conj:or   conj, case
+# 5 .     2:punct              basic
+def analyze(metric: str | None = None, by: Any = "enhancement") -> dict[str, tuple[int, ...]]:
+    """Return the counts of each bin for "wrong labels": gold, predicted, and correct of both."""
+    gold, system, _ = PAIRS["wrong labels"]
+    rows = depkit.analyze(parse(table(gold)), parse(table(system)), by=by, metric=metric)
+    names = ("gold", "predicted", "correct_gold", "correct_predicted")
+    return {row["bin"]: tuple(row[name] for name in names) for row in rows}
+
+
+def test_analysis_by_enhancement() -> None:
+    assert analyze() == {
+        "basic": (4, 3, 3, 3), "case": (1, 1, 0, 0), "conj": (1, 1, 1, 1),
+        "shared": (1, 1, 1, 1), "other": (0, 1, 0, 0),
+    }  # fmt: skip
+    assert analyze("EULAS")["case"] == (1, 1, 1, 1)
+    for metric, index in (("ELAS", 0), ("EULAS", 1)):
+        gold, predicted, *correct = map(sum, zip(*analyze(metric).values(), strict=True))
+        counts = PAIRS["wrong labels"][2]
+        assert (gold, predicted, correct) == (*counts[2:], [counts[index]] * 2)
+
+
+@pytest.mark.parametrize("by", [["enhancement", "length"], ["length", "enhancement"]])
+def test_relations_are_crossed_with_bins_of_their_words(by: list[str]) -> None:
+    crossed = analyze(by=by)
+    expected = {
+        " × ".join({"enhancement": name, "length": "1-9"}[x] for x in by): counts
+        for name, counts in analyze().items()
+    }
+    assert crossed == expected
+
+
+def test_fewer_relations_than_words_are_crossed_with_bins_of_words() -> None:
+    gold = parse(table(GOLD))
+    system = parse(table(PAIRS["no relations of some words"][1]))
+    rows = depkit.analyze(gold, system, by=["position", "enhancement"])
+    counts = {row["bin"]: (row["gold"], row["predicted"]) for row in rows}
+    assert counts["1 × basic"] == (1, 0)
+    assert counts["3-5 × case"] == (1, 1)
+
+
+def test_metrics_and_groupings_of_relations_belong_together() -> None:
+    for arguments in (("LAS",), ("ELAS", "upos"), ("ELAS", ["enhancement", "feats"])):
+        with pytest.raises(ArgumentError):
+            analyze(*arguments)
+
+
+def test_analysis_as_a_table(files: list[str]) -> None:
+    out, _ = Command("analyze")("--by", "enhancement", *files, "--test", "ar")
+    lines = [line.split() for line in out.splitlines()]
+    assert "conj good 20 20 20 100.00 100.00 100.00 +100.00 0.0001 0.0004".split() in lines
+    assert "all good 140 140 100 71.43 71.43 71.43 - - -".split() in lines
+    assert "|enhanced:collapsed|" in lines[-1][0]
