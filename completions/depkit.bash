@@ -249,7 +249,7 @@ _depkit_options() {
         "edit") echo "--dry-run --changes --output --from --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --where --width --diff --all --alternatives --enhanced --color --svg --tikz --output --encoding --quiet --verbose --help --debug" ;;
-        "report") echo "--output --limit-sentences --where --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
+        "report") echo "--output --limit-sentences --where --enhanced --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--recipes --models --json --quiet --verbose --help --debug" ;;
     esac
 }

@@ -127,6 +127,8 @@ class WordEvaluator(Evaluator):
         return attachment.evaluate_systems(gold, preds, columns=columns, **self._options)
 
     def read(self, gold: Trees, preds: Sequence[Trees], **options: Any) -> attachment.Data:
+        if self.enhanced:
+            options["columns"] = {*options.get("columns", ()), DEPS}
         return attachment.read_data(gold, preds, **self._options, **options)
 
     def analyze(self, data: attachment.Data, view: View) -> Analysis:
