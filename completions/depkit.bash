@@ -119,13 +119,13 @@ _depkit_value() {
                 --test) echo "words ar bootstrap mcnemar" ;;
                 --seed | --encoding) echo "free" ;;
                 --format) echo "words text json latex markdown csv" ;;
-                -b | --metric) echo "words UAS LAS LA UEM LEM RA CLAS UPOS XPOS FEATS Lemmas Tokens Sentences Words UFeats AllTags MLAS BLEX LP LR LF1 EM Tags Crossing NoCrossing TwoCrossing" ;;
+                -b | --metric) echo "words UAS LAS LA UEM LEM RA CLAS UPOS XPOS FEATS Lemmas ELAS EULAS Tokens Sentences Words UFeats AllTags MLAS BLEX LP LR LF1 EM Tags Crossing NoCrossing TwoCrossing" ;;
                 0 | [1-9]*) echo "file" ;;
             esac
             ;;
         "analyze")
             case $2 in
-                --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats length position frequency oov" ;;
+                --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats enhancement length position frequency oov" ;;
                 --bins | --worst | --oracle | --top | --seed | --where | --encoding) echo "free" ;;
                 --preset) echo "words li2019 mcdonald-nivre conllx" ;;
                 --metric) echo "words UAS LAS LA UPOS XPOS FEATS Lemmas bin" ;;
@@ -241,7 +241,7 @@ _depkit_options() {
         "serve") echo "--model --host --port --max-size --max-requests --max-seconds --check --device --engine --precision --threads --quiet --verbose --help --debug" ;;
         "jackknife") echo "--output --folds --recipe --set --elmo --epochs --seed --work --resume --keep-state --device --threads --encoding --quiet --verbose --help --debug" ;;
         "export") echo "--sentences --output --encoding --quiet --help --debug" ;;
-        "eval") echo "--punct --subtypes --align --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
+        "eval") echo "--punct --subtypes --align --enhanced --evalb --predicted --relations --confidence --test --seed --format --metric --encoding --quiet --verbose --help --debug" ;;
         "analyze") echo "--by --bins --preset --metric --confusion --worst --calibration --agreement --oracle --top --rer --confidence --test --seed --train --where --plot --measure --evalb --predicted --punct --subtypes --format --encoding --quiet --verbose --help --debug" ;;
         "convert") echo "--output --from --to --dependencies --rules --tags --predicted --merge --merge-tags --enhance --enhance-like --empty-nodes --strict --encoding --quiet --verbose --help --debug" ;;
         "check") echo "--ud --train --max --all --json --from --encoding --quiet --verbose --help --debug" ;;
@@ -251,8 +251,8 @@ _depkit_options() {
         "select") echo "--where --without --unique --min-words --max-words --sample --split --by --stratify --shuffle --seed --output --output-dir --from --encoding --quiet --verbose --help --debug" ;;
         "edit") echo "--dry-run --changes --output --from --encoding --quiet --verbose --help --debug" ;;
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
-        "show") echo "--style --sentence --where --width --diff --all --alternatives --color --svg --tikz --output --encoding --quiet --verbose --help --debug" ;;
-        "report") echo "--output --limit-sentences --where --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
+        "show") echo "--style --sentence --where --width --diff --all --alternatives --enhanced --color --svg --tikz --output --encoding --quiet --verbose --help --debug" ;;
+        "report") echo "--output --limit-sentences --where --enhanced --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--recipes --models --json --quiet --verbose --help --debug" ;;
     esac
 }

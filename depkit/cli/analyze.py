@@ -70,8 +70,10 @@ _BINS = (
 _METRIC = (
     f"Count a word as correct by this metric: {', '.join(METRICS)}. With bin, a word is correct if"
     " its gold and predicted arcs are in the same bin, even if the head differs, as in the tables"
-    " of the CoNLL-X script. Constituents are always compared as for LF1."
+    " of the CoNLL-X script. With --by enhancement, it is ELAS, or EULAS to ignore subtypes."
+    " Constituents are always compared as for LF1."
 )
+_DEFAULT_METRIC = "LAS; ELAS with --by enhancement"
 _CONFUSION = (
     f"Print the most frequent confusions of gold and predicted values: {', '.join(CONFUSIONS)} (the"
     " gold UPOS of the heads)."
@@ -94,7 +96,7 @@ def analyze_command(
     bins: Annotated[list[str] | None, option(ANALYSIS, metavar="BINS", help=_BINS)] = None,
     preset: Annotated[str | None, option(ANALYSIS, metavar="PRESET")] = None,
     metric: Annotated[
-        str | None, option(ANALYSIS, metavar="METRIC", help=_METRIC, show_default="LAS")
+        str | None, option(ANALYSIS, metavar="METRIC", help=_METRIC, show_default=_DEFAULT_METRIC)
     ] = None,
     confusion: Annotated[
         list[str] | None, option(ANALYSIS, metavar="WHAT", help=_CONFUSION)

@@ -62,6 +62,7 @@ def evaluate_command(
         option(DATA, help=options.SUBTYPES_HELP, show_default="keep; drop with --align"),
     ] = None,
     align: Annotated[bool, option(DATA, "--align")] = False,
+    enhanced: Annotated[bool, option(ANALYSIS, "--enhanced")] = False,
     evalb: EvalbParameters = None,
     predicted: options.Predicted = False,
     relations: Annotated[bool, option(ANALYSIS, "--relations")] = False,
@@ -90,8 +91,8 @@ def evaluate_command(
         raise typer.BadParameter("it compares PRED files, so give two or more", param_hint="--test")
     files = [gold, *preds]
     evaluator = find_evaluator(
-        files, align=align, punct=punct, subtypes=subtypes, predicted=predicted, evalb=evalb,
-        encoding=encoding,
+        files, align=align, enhanced=enhanced, punct=punct, subtypes=subtypes,
+        predicted=predicted, evalb=evalb, encoding=encoding,
     )  # fmt: skip
     evaluator.refuse(relations=relations, test=test)
     if relations and layout == "csv":

@@ -59,7 +59,8 @@ def _metrics_in_table(records: list[Record], metrics: Mapping[str, Metric]) -> l
     names = []
     for name, metric in metrics.items():
         values = [record[name] for record in records]
-        is_perfect = all(value in (100.0, None) for value in values)
+        scores = [value["f1"] if isinstance(value, dict) else value for value in values]
+        is_perfect = all(score in (100.0, None) for score in scores)
         if not (metric.hidden_if_perfect and is_perfect) and values != [None] * len(values):
             names.append(name)
     return names

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from depkit.cli import options
 from depkit.cli.evaluate import EvalbParameters, Gold, Preds, Subtypes
-from depkit.cli.help import OUTPUT, option
+from depkit.cli.help import ANALYSIS, OUTPUT, option
 from depkit.cli.names import name_options
 from depkit.cli.output import print_message
 from depkit.cli.search import make_where
@@ -44,6 +44,7 @@ def report_command(
     output: Annotated[str, option(OUTPUT, "--output", "-o", metavar="FILE")],
     limit_sentences: Annotated[int, option(OUTPUT, min=1)] = LIMIT,
     where: options.Where = "",
+    enhanced: Annotated[bool, option(ANALYSIS, "--enhanced")] = False,
     evalb: EvalbParameters = None,
     predicted: options.Predicted = False,
     punct: options.Punct = "keep",
@@ -59,8 +60,8 @@ def report_command(
     options.check_inputs([gold, *preds], quiet)
     check_writable(output)
     evaluator = find_evaluator(
-        [gold, *preds], punct=punct, subtypes=subtypes, predicted=predicted, evalb=evalb,
-        encoding=encoding,
+        [gold, *preds], enhanced=enhanced, punct=punct, subtypes=subtypes, predicted=predicted,
+        evalb=evalb, encoding=encoding,
     )  # fmt: skip
     evaluator.refuse(where=where)
     selection = make_where(where)

@@ -34,6 +34,7 @@ def show_command(
     diff: Annotated[str | None, typer.Option(metavar="PRED")] = None,
     draw_all: Annotated[bool, typer.Option("--all")] = False,
     alternatives: Annotated[bool, typer.Option("--alternatives")] = False,
+    enhanced: Annotated[bool, typer.Option("--enhanced")] = False,
     color: Annotated[Color, typer.Option()] = "auto",
     svg_file: Annotated[str | None, typer.Option("--svg", metavar="OUT")] = None,
     tikz_file: Annotated[str | None, typer.Option("--tikz", metavar="OUT")] = None,
@@ -47,11 +48,13 @@ def show_command(
     """Draw the trees of a CoNLL-U, CoNLL-X or CoNLL-09 file, or bracketed trees."""
     if draw_all and diff is None:
         raise typer.BadParameter("it needs --diff as well", param_hint="--all")
-    if alternatives and (diff is not None or style == "tree"):
-        raise typer.BadParameter(
-            "it draws the arcs of one file; leave --diff and --style out",
-            param_hint="--alternatives",
-        )
+    for option, value in (("--alternatives", alternatives), ("--enhanced", enhanced)):
+        if value and (diff is not None or style == "tree"):
+            message = "it draws the arcs of one file; leave --diff and --style out"
+            raise typer.BadParameter(message, param_hint=option)
+    if alternatives and enhanced:
+        message = "it cannot be combined with --alternatives"
+        raise typer.BadParameter(message, param_hint="--enhanced")
     image = _find_image(svg_file, tikz_file, output)
     if image and style == "tree":
         raise typer.BadParameter("an image always has arcs", param_hint="--style")
@@ -63,7 +66,9 @@ def show_command(
 
     def sentences_to_draw() -> Iterator[DrawnSentence]:
         nonlocal num_read, num_drawn
-        read = read_drawn_sentences(file, diff, encoding, alternatives=alternatives)
+        read = read_drawn_sentences(
+            file, diff, encoding, alternatives=alternatives, enhanced=enhanced
+        )
         for drawn in _select(read, sentence or [], file):
             num_read += 1
             if selection and not selection.accepts(drawn.sentence):

@@ -21,7 +21,10 @@ from depkit.treebank.statistics import LABELS, Statistics, compute_statistics
 
 TOP = 20  # the most frequent labels, which the tables contain
 
-TITLES = {"upos": "UPOS", "xpos": "XPOS", "deprel": "relation", "constituent": "constituent"}
+TITLES = {
+    "upos": "UPOS", "xpos": "XPOS", "deprel": "relation", "enhancement": "enhancement",
+    "constituent": "constituent",
+}  # fmt: skip
 # The bins in the tables, in the notation of `depkit analyze --bins`.
 BINS = {
     "length": "1-5,6-10,11-15,16-20,21-30,31-40,41-50,51-100,101-200,201-",
@@ -43,6 +46,12 @@ def stats_command(
     """Count words, tags, relations and tree shapes in CoNLL-U, CoNLL-X and CoNLL-09 files.
 
     In bracketed trees, constituents are counted by their labels without functions.
+
+    The relations in the column DEPS are counted by their type of enhancement: basic (as in the
+    tree), case (as in the tree, but the label names the case, the preposition or the conjunction),
+    conj (the head of a coordination as the head of its other conjuncts), shared (a dependent that
+    all conjuncts share), xsubj (subjects of controlled and raised predicates), relcl (the
+    antecedent in the relative clause, and ref), empty (paths through empty nodes) and other.
 
     Words are syntactic words. Tokens are surface tokens, so that a multiword token counts once. An
     arc is non-projective if a word between its two ends is not a descendant of its head. A sentence

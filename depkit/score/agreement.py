@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from depkit.score.attachment import Data
-from depkit.score.groupings import Groups
+from depkit.score.groupings import Groups, single_valued
 
 METRICS = ("UAS", "LAS")
 
@@ -37,7 +37,7 @@ def agreement_rows(
     words, systems = data.words, data.words.systems
     if len(systems) < 2:
         raise ValueError("agreement needs two systems or more")
-    groups = groups or Groups(np.zeros(words.size, np.int64), np.arange(words.size), ["all"])
+    groups = groups or single_valued(np.zeros(words.size, np.int64), ["all"])
     scored = data.scored[groups.word_index]
 
     def count_in_bins(mask: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depkit.files.errors import ArgumentError, FormatError
+from depkit.score import enhanced
 from depkit.score.attachment import ARCS, TAGS, Data
 from depkit.score.bins import EACH, parse_bins
 from depkit.score.groupings import (
@@ -19,7 +20,7 @@ from depkit.score.groupings import (
     get_grouping,
     group_words,
 )
-from depkit.score.words import Comparison
+from depkit.score.words import DEPS, Comparison, Words
 
 # The counts of a bin: gold words, predicted words, correct words among the gold ones and correct
 # words among the predicted ones. The last two may differ: grouped by depth, for example, a word
@@ -28,6 +29,7 @@ COUNTS = ("gold", "predicted", "correct_gold", "correct_predicted")
 # Each metric defines which words are correct. For "bin", as in the tables of the CoNLL-X script,
 # those whose gold bin and predicted bin are the same, whatever their heads.
 METRICS = (*ARCS, *TAGS, "bin")
+RELATION_METRICS = tuple(enhanced.METRICS)  # those of enhanced relations instead of words
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,9 @@ class View:
             self._check_groupings()
         except ValueError as error:
             raise ArgumentError("by, bins", str(error)) from None
+        if self.of_relations != (self.metric in RELATION_METRICS):
+            needs = f"`by` enhancement needs the metric {' or '.join(RELATION_METRICS)}"
+            raise ArgumentError("metric", f"{needs}, and these metrics need that grouping")
 
     def _check_groupings(self) -> None:
         for name in self.by:
@@ -67,6 +72,18 @@ class View:
         for bins in self.bins:
             if bins is not None and bins != EACH:
                 parse_bins(bins)
+        several = [name for name in self.by if self.groupings[name].items != "words"]
+        if len(several) > 1:
+            raise ValueError(
+                f"{' and '.join(several)} cannot be combined, as a word can have several bins of"
+                " both"
+            )
+
+    @property
+    def of_relations(self) -> bool:
+        """Whether a grouping is of enhanced relations."""
+        groupings = map(self.groupings.get, self.by)
+        return any(grouping is not None and grouping.items == "relations" for grouping in groupings)
 
     @property
     def columns(self) -> set[str]:
@@ -136,7 +153,7 @@ class Analysis:
         groups_arcs: Whether a system's bins can have other contents than the gold bins. If not, a
             bin has a single score, the accuracy.
         is_single_valued: Whether each word or constituent is in exactly one bin.
-        items: What is counted, "words" or "constituents".
+        items: What is counted, "words", "relations" or "constituents".
     """
 
     view: View
@@ -185,6 +202,8 @@ class Analysis:
 def analyze_view(data: Data, view: View) -> Analysis:
     """Group gold and predicted words and count them.
 
+    If a grouping is of enhanced relations, these are counted instead of words.
+
     Raises ArgumentError as `View.check`, and if a grouping needs a training file and none was read.
     Raises FormatError if a column that the view needs has nothing but `_`.
     """
@@ -210,10 +229,12 @@ def analyze_view(data: Data, view: View) -> Analysis:
         for i in range(len(words.systems))
     ]
     entries = []
-    for groups, correct in zip(predicted, data.correct, strict=True):
+    for i, (groups, correct) in enumerate(zip(predicted, data.correct, strict=True)):
         if view.metric == "bin":
             same = gold.bin_index == groups.bin_index
             pair = (same, same)
+        elif view.of_relations:
+            pair = _correct_relations(words, words.systems[i], view.metric)
         else:
             is_correct = correct[view.metric]
             pair = (is_correct[gold.word_index], is_correct[groups.word_index])
@@ -232,8 +253,21 @@ def analyze_view(data: Data, view: View) -> Analysis:
         gold=[pair[0] for pair in entries],
         predicted=[pair[1] for pair in entries],
         groups_arcs=any(GROUPINGS[name].groups_arcs for name in view.by),
-        is_single_valued=len(gold.word_index) <= words.size,
+        is_single_valued=view.of_relations or gold.is_single_valued,
+        items="relations" if view.of_relations else "words",
     )
+
+
+def _correct_relations(
+    words: Comparison, system: Words, metric: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which gold relations the system has, and which of its relations are gold ones."""
+    assert words.gold.relations is not None and system.relations is not None
+    gold, predicted = words.gold.relations, system.relations
+    if metric == "EULAS":
+        labels = words.values[DEPS]
+        gold, predicted = (enhanced.cut_subtypes(x, labels) for x in (gold, predicted))
+    return enhanced.is_shared(gold, predicted), enhanced.is_shared(predicted, gold)
 
 
 def group_gold_and_systems(data: Data, view: View) -> list[tuple[Groups, list[Groups]]]:

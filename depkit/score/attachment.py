@@ -8,7 +8,7 @@ that are completely correct, RA is the root accuracy; all three are from Yamada 
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,11 +18,11 @@ from depkit.corpus.pairing import make_source
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_universal
 from depkit.files.errors import FormatError
-from depkit.score import structure
+from depkit.score import enhanced, structure
 from depkit.score.evaluation import Evaluation, Metric, format_signature
 from depkit.score.punctuation import Policy, parse_policy
 from depkit.score.systems import PREDICTED, make_system
-from depkit.score.words import Comparison, Where, Words, read_comparison
+from depkit.score.words import DEPS, Comparison, Where, Words, read_comparison
 
 METRICS = {
     "UAS": Metric("heads", "scored", "scored"),
@@ -126,8 +126,9 @@ class Data:
         return self.words.gold.name
 
     def words_to_count(self, metric: str) -> np.ndarray:
-        """Return the words that a metric counts: [word] bool; tags are counted for all words."""
-        return np.ones(self.words.size, bool) if metric in TAGS else self.scored
+        """Return the words that a metric counts: [word] bool; only arcs leave out punctuation."""
+        counts_all = metric in TAGS or metric in enhanced.METRICS
+        return np.ones(self.words.size, bool) if counts_all else self.scored
 
     def require_column(self, column: str) -> None:
         """Raise FormatError if the gold file has nothing but `_` in a column."""
@@ -156,7 +157,7 @@ class Data:
 def read_data(
     gold: PathLike | Sentence | Iterable[Sentence],
     preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
-    columns: Iterable[str] = (),
+    columns: Collection[str] = (),
     *,
     punct: str = "keep",
     subtypes: str = "keep",
@@ -172,7 +173,8 @@ def read_data(
     Args:
         gold: A path or sentences.
         preds: For each system, a path or sentences.
-        columns: The columns to read beside those of the metrics.
+        columns: The columns to read beside those of the metrics; with "deps", ELAS and EULAS are
+            computed as well.
         punct: The punctuation policy.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         encoding: The encoding of all files.
@@ -184,9 +186,9 @@ def read_data(
         where: Which sentences to compare, by default all.
 
     Raises:
-        FormatError: The words differ, a gold word has no head, the column of the policy has
-            nothing but `_`, no word is scored, the training file has no sentences, or
-            probabilities are missing.
+        FormatError: The words differ, a gold word has no head, the column of the policy or, if
+            they are read, the gold DEPS have nothing but `_`, no word is scored, the training file
+            has no sentences, or probabilities are missing.
         ValueError: `punct` or `subtypes` is unknown.
         OSError: A file cannot be read.
     """
@@ -202,6 +204,7 @@ def read_data(
         where=where,
     )
     choices = (("punct", punctuation.name), ("subtypes", subtypes), *PREDICTED * predicted)
+    choices += enhanced.CHOICES * (DEPS in columns)
     if where:
         choices += (("where", where.text.replace("|", "\\|")),)  # | separates the choices
     if train is not None:
@@ -226,7 +229,7 @@ def _count_forms(train: PathLike, encoding: str) -> Counter[str]:
 def evaluate_systems(
     gold: PathLike | Sentence | Iterable[Sentence],
     preds: Sequence[PathLike | Sentence | Iterable[Sentence]],
-    **options: str | bool,
+    **options: str | bool | tuple[str, ...],
 ) -> list[Evaluation]:
     """Score several systems; arguments and errors are those of `read_data`."""
     return read_data(gold, preds, locations=False, **options).evaluations  # type: ignore[arg-type]
@@ -273,7 +276,7 @@ def _evaluate(
 ) -> Evaluation:
     counts = np.stack([count(system) for count in _COUNTS.values()], axis=1).astype(np.int64)
     scored = system.scored
-    return Evaluation(
+    evaluation = Evaluation(
         system.predicted.name,
         counts,
         COUNTS,
@@ -284,6 +287,13 @@ def _evaluate(
         relations=_count_by_relation(system),
         warnings=warnings,
     )
+    gold, predicted = system.words.gold.relations, system.predicted.relations
+    if gold is None or predicted is None:
+        return evaluation
+    return enhanced.add_scores(
+        evaluation, gold, predicted, aligned=np.arange(system.words.size),
+        labels=system.words.values[DEPS], sentences=(system.words.sentence_index,) * 2,
+    )  # fmt: skip
 
 
 def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> frozenset[str]:

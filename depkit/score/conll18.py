@@ -18,12 +18,14 @@ from depkit.corpus.pairing import Source, make_source, quote_context
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import is_content, is_functional
 from depkit.files.errors import FormatError
+from depkit.score import enhanced as enhanced_scores
 from depkit.score import structure
 from depkit.score.alignment import Spans, align, equal_spans
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.systems import PREDICTED, make_system
 from depkit.score.words import (
     COLUMNS,
+    DEPS,
     Codes,
     Words,
     WordsBuilder,
@@ -72,36 +74,44 @@ def evaluate_aligned(
     subtypes: str = "drop",
     encoding: str = "utf-8",
     predicted: bool = False,
+    enhanced: bool = False,
 ) -> list[Evaluation]:
     """Score systems whose tokens and sentences may differ from those of the gold file.
 
     preds: for each system, a path or sentences with the same characters as the gold file; white
     space may differ. subtypes: "drop" cuts relations at their first `:`, as the script does.
+    enhanced: whether to add ELAS and EULAS, as the script of IWPT 2020 does.
 
     Raises:
-        FormatError: The characters differ, a gold word has no head, or there is no gold sentence.
+        FormatError: The characters differ, a gold word has no head, there is no gold sentence, or
+            the gold file has no enhanced dependencies to be scored.
         ValueError: `subtypes` is neither "keep" nor "drop".
         OSError: A file cannot be read.
     """
     codes = column_codes(subtypes) | {"form": Codes(str.lower), "feats": Codes(universal_features)}
-    reference = _read_text(make_source(gold, encoding), codes, is_gold=True)
+    columns = (*COLUMNS, DEPS) if enhanced else COLUMNS
+    reference = _read_text(make_source(gold, encoding), codes, columns, is_gold=True)
     choices = (("align", "characters"), ("subtypes", subtypes), *PREDICTED * predicted)
+    choices += enhanced_scores.CHOICES * enhanced
     evaluations = []
     sources = [make_system(pred, encoding, predicted) for pred in preds]
     names = number_duplicates([system.name for system in sources])
     for name, system_source in zip(names, sources, strict=True):
-        system = _read_text(system_source, codes)
+        system = _read_text(system_source, codes, columns)
         if system.characters != reference.characters:
             raise _character_mismatch(reference, system)
-        counts = _count_items(reference, system, codes) | _count_correct(reference, system, codes)
+        aligned = align(reference.spans, system.spans)
+        counts = _count_items(reference, system, codes)
+        counts |= _count_correct(reference, system, aligned, codes)
         matrix = np.stack([counts[count] for count in COUNTS], axis=1)
-        warnings = system_source.warnings(predicted)
-        evaluations.append(
-            Evaluation(
-                name, matrix, COUNTS, METRICS,
-                choices=choices, warnings=warnings, shows_precision=True,
-            )
+        evaluation = Evaluation(
+            name, matrix, COUNTS, METRICS,
+            choices=choices, warnings=system_source.warnings(predicted), shows_precision=True,
         )  # fmt: skip
+        labels = codes[DEPS].values_by_code
+        evaluations.append(
+            _add_enhanced(evaluation, reference, system, aligned=aligned, labels=labels)
+        )
     return evaluations
 
 
@@ -131,8 +141,10 @@ class _Text:
     locations: list[tuple[str, int, str]]
 
 
-def _read_text(file: Source, codes: dict[str, Codes], is_gold: bool = False) -> _Text:
-    builder = WordsBuilder(file.name, COLUMNS, codes)
+def _read_text(
+    file: Source, codes: dict[str, Codes], columns: tuple[str, ...], is_gold: bool = False
+) -> _Text:
+    builder = WordsBuilder(file.name, columns, codes)
     characters: list[str] = []
     locations: list[tuple[str, int, str]] = []
     rows = array("i")
@@ -151,6 +163,8 @@ def _read_text(file: Source, codes: dict[str, Codes], is_gold: bool = False) -> 
     if is_gold and not locations:
         raise FormatError(file.name or "gold", 0, "", "there are no sentences to score against")
     words = builder.words
+    if is_gold and words.relations is not None:
+        enhanced_scores.require_relations(file.name, words.relations)
     token_spans = _consecutive_spans(np.array(lengths))
     token = np.repeat(np.arange(len(sizes)), np.maximum(sizes, 1))  # [word]
     multiword = np.array(sizes)[token] > 0
@@ -197,8 +211,7 @@ def _count_items(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[st
     """Count sentences, tokens and words, and correct sentences and tokens: [sentence] int64."""
 
     def count(spans: np.ndarray) -> np.ndarray:
-        sentence = np.searchsorted(gold.sentences[:, 0], spans[:, 0], "right") - 1
-        return np.bincount(sentence, minlength=len(gold.locations))
+        return np.bincount(_sentence_index(gold, spans), minlength=len(gold.locations))
 
     def sum_by_system_sentence(words: np.ndarray) -> np.ndarray:
         return np.add.reduceat(words, system.starts[:-1], dtype=np.int64)
@@ -225,9 +238,33 @@ def _count_items(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[st
     return counts
 
 
-def _count_correct(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[str, np.ndarray]:
+def _sentence_index(gold: _Text, spans: np.ndarray) -> np.ndarray:
+    """Return the gold sentence in which each span begins: [span] int64."""
+    return np.searchsorted(gold.sentences[:, 0], spans[:, 0], "right") - 1
+
+
+def _sentence_of_words(text: _Text) -> np.ndarray:
+    """Return the sentence of each word: [word] int64."""
+    return np.repeat(np.arange(len(text.locations)), np.diff(text.starts))
+
+
+def _add_enhanced(
+    evaluation: Evaluation, gold: _Text, system: _Text, *, aligned: np.ndarray, labels: list[str]
+) -> Evaluation:
+    """Add ELAS and EULAS if enhanced dependencies were read; labels: their labels by code."""
+    if gold.words.relations is None or system.words.relations is None:
+        return evaluation
+    sentences = _sentence_of_words(gold), _sentence_index(gold, system.spans.span)
+    return enhanced_scores.add_scores(
+        evaluation, gold.words.relations, system.words.relations,
+        aligned=aligned, labels=labels, sentences=sentences,
+    )  # fmt: skip
+
+
+def _count_correct(
+    gold: _Text, system: _Text, aligned: np.ndarray, codes: dict[str, Codes]
+) -> dict[str, np.ndarray]:
     """Count aligned words, and those with correct tags, lemmas and arcs: [sentence] int64."""
-    aligned = align(gold.spans, system.spans)
     system_index = np.flatnonzero(aligned >= 0)  # [pair]
     gold_index = aligned[system_index]  # [pair]
     same = {
@@ -268,7 +305,7 @@ def _count_correct(gold: _Text, system: _Text, codes: dict[str, Codes]) -> dict[
         "mlas": clas & tags & same_function_words,
         "blex": clas & lemmas,
     }
-    sentence = np.repeat(np.arange(len(gold.locations)), np.diff(gold.starts))[gold_index]
+    sentence = _sentence_of_words(gold)[gold_index]
     return {name: np.bincount(sentence[mask], minlength=size) for name, mask in masks.items()}
 
 

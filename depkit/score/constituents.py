@@ -208,7 +208,7 @@ def analyze_constituents(data: TreeData, view: View) -> Analysis:
     ]
     entries = []
     for constituents, *groups in zip(files, *groups_by_grouping, strict=True):
-        bin_index, index, labels = reduce(cross_groups, groups)
+        bin_index, index, labels, _ = reduce(cross_groups, groups)
         entries.append(
             Entries(bin_index, constituents.sentence_index[index], constituents.correct[index])
         )

@@ -14,14 +14,15 @@ import numpy as np
 from depkit.corpus.io import PathLike, is_bracketed_file
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import ArgumentError, FormatError
-from depkit.score import analysis, attachment, conll18, constituents, evalb
-from depkit.score.analysis import PRESETS, Analysis, View
+from depkit.score import analysis, attachment, conll18, constituents, enhanced, evalb
+from depkit.score.analysis import PRESETS, RELATION_METRICS, Analysis, View
 from depkit.score.evalb_parameters import BUILT_IN, Parameters, get_parameters
 from depkit.score.evalb_report import format_report
 from depkit.score.evaluation import Evaluation, Metric
 from depkit.score.groupings import GROUPINGS, Grouping
 from depkit.score.punctuation import parse_policy
 from depkit.score.significance import DEFAULT_SEED, choices, compare_systems, intervals
+from depkit.score.words import DEPS
 
 Trees = PathLike | Sentence | Iterable[Sentence]
 _MAX_LISTED = 10  # numbers of trees that a warning lists
@@ -38,9 +39,11 @@ class Evaluator:
         groupings, analysis_metrics: What an analysis can group by, and count as correct.
         default_grouping: The grouping of an analysis if none is named.
         presets: The analyses that have names.
+        enhanced: Whether enhanced dependencies are scored as well.
         encoding: The encoding of the files.
     """
 
+    enhanced: ClassVar[bool] = False
     items: ClassVar[str] = "words"
     metrics: ClassVar[Mapping[str, Metric]]
     refused: ClassVar[Mapping[str, str]] = {}
@@ -73,7 +76,10 @@ class Evaluator:
     def view(self, by: Sequence[str], bins: Sequence[str | None], metric: str | None) -> View:
         """Return the view of some groupings, which may be none, and of a metric or the default."""
         names, metrics = tuple(by) or (self.default_grouping,), self.analysis_metrics
-        return View(names, tuple(bins), metric or self.default_metric, self.groupings, metrics)
+        view = View(names, tuple(bins), metric or self.default_metric, self.groupings, metrics)
+        if not metric and view.of_relations:
+            return replace(view, metric=RELATION_METRICS[0])
+        return view
 
     @property
     def default_metric(self) -> str:
@@ -106,6 +112,7 @@ class WordEvaluator(Evaluator):
     """Compares the same words; see `attachment`."""
 
     metrics: ClassVar[Mapping[str, Metric]] = attachment.METRICS
+    analysis_metrics: ClassVar[tuple[str, ...]] = (*analysis.METRICS, *RELATION_METRICS)
     punct: str = "keep"
     subtypes: str = "keep"
     predicted: bool = False
@@ -116,9 +123,12 @@ class WordEvaluator(Evaluator):
         return {name: getattr(self, name) for name in names}
 
     def evaluate(self, gold: Trees, preds: Sequence[Trees]) -> Sequence[Evaluation]:
-        return attachment.evaluate_systems(gold, preds, **self._options)
+        columns = (DEPS,) if self.enhanced else ()
+        return attachment.evaluate_systems(gold, preds, columns=columns, **self._options)
 
     def read(self, gold: Trees, preds: Sequence[Trees], **options: Any) -> attachment.Data:
+        if self.enhanced:
+            options["columns"] = {*options.get("columns", ()), DEPS}
         return attachment.read_data(gold, preds, **self._options, **options)
 
     def analyze(self, data: attachment.Data, view: View) -> Analysis:
@@ -144,7 +154,21 @@ class AlignedEvaluator(Evaluator):
     predicted: bool = False
 
     def evaluate(self, gold: Trees, preds: Sequence[Trees]) -> Sequence[Evaluation]:
-        return conll18.evaluate_aligned(gold, preds, **vars(self))
+        return conll18.evaluate_aligned(gold, preds, enhanced=self.enhanced, **vars(self))
+
+
+class EnhancedEvaluator(WordEvaluator):
+    """Also compares the enhanced dependencies of the same words; see `enhanced`."""
+
+    metrics: ClassVar[Mapping[str, Metric]] = {**attachment.METRICS, **enhanced.METRICS}
+    enhanced = True
+
+
+class AlignedEnhancedEvaluator(AlignedEvaluator):
+    """Also compares the enhanced dependencies of aligned words; see `enhanced`."""
+
+    metrics: ClassVar[Mapping[str, Metric]] = {**conll18.METRICS, **enhanced.METRICS}
+    enhanced = True
 
 
 _WORDS_ONLY = "it is for the words of dependency trees, not for bracketed trees"
@@ -175,6 +199,7 @@ class BracketEvaluator(Evaluator):
         "subtypes": "constituents have no subtypes",
         "align": "bracketed trees must have the same words",
         "relations": "bracketed trees have no dependency relations",
+        "enhanced": "bracketed trees have no enhanced dependencies",
         "test": "mcnemar is for words; for trees, choose ar or bootstrap",
     }
     groupings: ClassVar[Mapping[str, Grouping]] = constituents.GROUPINGS
@@ -215,13 +240,16 @@ class BracketEvaluator(Evaluator):
         return [f"{evaluation.system}:", *format_report(evaluation).split("\n")]
 
 
-EVALUATORS: tuple[type[Evaluator], ...] = (WordEvaluator, AlignedEvaluator, BracketEvaluator)
+EVALUATORS: tuple[type[Evaluator], ...] = (
+    EnhancedEvaluator, AlignedEnhancedEvaluator, BracketEvaluator,
+)  # fmt: skip
 
 
 def find_evaluator(
     files: Sequence[Trees],
     *,
     align: bool = False,
+    enhanced: bool = False,
     punct: str = "keep",
     subtypes: str | None = None,
     predicted: bool = False,
@@ -233,6 +261,7 @@ def find_evaluator(
     Args:
         files: Paths or sentences.
         align: Whether the files may split the same text into other words.
+        enhanced: Whether to score enhanced dependencies as well.
         punct: The punctuation policy.
         subtypes: "keep" or "drop"; None for "keep" or, with `align`, "drop".
         predicted: As for `evaluate`.
@@ -251,7 +280,9 @@ def find_evaluator(
     if align and punct != "keep":
         raise ArgumentError("align", "it counts all words; leave out `punct`")
     if _are_bracketed(files, evalb, encoding):
-        BracketEvaluator.refuse(punct=punct, subtypes=subtypes, predicted=predicted, align=align)
+        BracketEvaluator.refuse(
+            punct=punct, subtypes=subtypes, predicted=predicted, align=align, enhanced=enhanced
+        )
         try:
             parameters = get_parameters(evalb or "collins")
         except FormatError:
@@ -260,9 +291,12 @@ def find_evaluator(
             raise ArgumentError("evalb", str(error)) from None
         return BracketEvaluator(parameters=parameters, encoding=encoding)
     if align:
-        subtypes = subtypes or "drop"
-        return AlignedEvaluator(subtypes=subtypes, predicted=predicted, encoding=encoding)
-    return WordEvaluator(
+        subtypes, kind = (
+            subtypes or "drop",
+            AlignedEnhancedEvaluator if enhanced else AlignedEvaluator,
+        )
+        return kind(subtypes=subtypes, predicted=predicted, encoding=encoding)
+    return (EnhancedEvaluator if enhanced else WordEvaluator)(
         punct=punct, subtypes=subtypes or "keep", predicted=predicted, encoding=encoding
     )
 
@@ -291,6 +325,7 @@ def evaluate(
     punct: str = "keep",
     *,
     align: bool = False,
+    enhanced: bool = False,
     subtypes: str | None = None,
     confidence: bool = False,
     test: str | None = None,
@@ -317,6 +352,8 @@ def evaluate(
         punct: The punctuation policy of `score.punctuation`, which reads the gold words only.
         align: Whether the trees may split the same text into other words, as in the CoNLL 2018
             evaluation.
+        enhanced: Whether to add ELAS and EULAS, the F1 of the enhanced dependencies as in the
+            shared tasks of IWPT. They count all words and do not depend on `subtypes`.
         subtypes: "keep", or "drop" to cut relations at their first `:`; by default "keep" or, with
             `align`, "drop".
         confidence: Whether to compute the `intervals` of the metrics.
@@ -330,8 +367,8 @@ def evaluate(
 
     Raises:
         ArgumentError: An argument has a wrong value, or no effect on what the files contain.
-        FormatError: The words differ, a gold word has no head, the column of the policy has
-            nothing but `_`, or no word is scored.
+        FormatError: The words differ, a gold word has no head, the column of the policy or, with
+            `enhanced`, the gold DEPS have nothing but `_`, or no word is scored.
         ValueError: There is a test without a baseline, or a baseline without a test.
         OSError: A file cannot be read.
     """
@@ -339,8 +376,8 @@ def evaluate(
         raise ValueError("`test` needs `baseline`, the trees of another system, and the reverse")
     systems = [pred] if baseline is None else [baseline, pred]
     evaluator = find_evaluator(
-        [gold, *systems], align=align, punct=punct, subtypes=subtypes, encoding=encoding,
-        evalb=evalb, predicted=predicted,
+        [gold, *systems], align=align, enhanced=enhanced, punct=punct, subtypes=subtypes,
+        encoding=encoding, evalb=evalb, predicted=predicted,
     )  # fmt: skip
     evaluator.refuse(test=test)
     evaluations = evaluator.evaluate(gold, systems)

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from depkit.corpus.enhancements import TYPES
 from depkit.corpus.universal import base_relation
 from depkit.files.suggestion import describe_unknown
 from depkit.score import structure
 from depkit.score.bins import EACH, NONE, ROOT, bin_each_value, parse_bins
-from depkit.score.words import Comparison, Words
+from depkit.score.words import DEPS, Comparison, Words
 from depkit.trees.shape import nonprojective_arcs
 
 
@@ -28,6 +29,7 @@ class Groups(NamedTuple):
     bin_index: np.ndarray
     word_index: np.ndarray
     labels: Sequence[str]
+    is_single_valued: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Grouping:
             false, a word of a system's tree is in the same bin as the gold word.
         columns: The columns that are read.
         ordered_by_size: Whether the bins are ordered by size, the largest first.
+        items: What has a bin: each item of the file ("words"), each of the "features" of a word, or
+            each of its enhanced "relations".
     """
 
     description: str
@@ -54,6 +58,7 @@ class Grouping:
     groups_arcs: bool = True
     columns: tuple[str, ...] = ()
     ordered_by_size: bool = False
+    items: str = "words"
 
 
 def _distance(comparison: Comparison, words: Words) -> np.ndarray:
@@ -153,9 +158,15 @@ def _feats(comparison: Comparison, words: Words) -> Groups:
     return Groups(bin_index, word_index, list(bin_of_feature))
 
 
+def _enhancement(comparison: Comparison, words: Words) -> Groups:
+    """Group the enhanced relations of words; there is an entry for each, in their order."""
+    assert words.relations is not None
+    return Groups(words.relations.type, words.relations.word, tuple(TYPES))
+
+
 def single_valued(bin_index: np.ndarray, labels: Sequence[str]) -> Groups:
     """Return the groups in which each item has one bin; bin_index: [item]."""
-    return Groups(bin_index, np.arange(len(bin_index)), labels)
+    return Groups(bin_index, np.arange(len(bin_index)), labels, True)
 
 
 GROUPINGS = {
@@ -191,7 +202,11 @@ GROUPINGS = {
     ),
     "feats": Grouping(
         "each feature in the gold FEATS", compute_groups=_feats, groups_arcs=False,
-        columns=("feats",), ordered_by_size=True,
+        columns=("feats",), ordered_by_size=True, items="features",
+    ),
+    "enhancement": Grouping(
+        f"type of each enhanced relation of the word: {', '.join(TYPES)}",
+        compute_groups=_enhancement, columns=(DEPS,), items="relations",
     ),
     "length": Grouping(
         "words in the sentence",
@@ -267,13 +282,13 @@ def group_items(
 
 def _order_by_size(groups: Sequence[Groups], scored: np.ndarray | None) -> list[Groups]:
     """Reorder the labels by the size of the bins in the first groups, then alphabetically."""
-    bin_index, word_index, labels = groups[0]
+    bin_index, word_index, labels, _ = groups[0]
     selected = bin_index if scored is None else bin_index[scored[word_index]]
     sizes = np.bincount(selected, minlength=len(labels))
     order = sorted(range(len(labels)), key=lambda i: (-sizes[i], labels[i]))
     rank = np.argsort(order)
     ordered = [labels[i] for i in order]
-    return [Groups(rank[group.bin_index], group.word_index, ordered) for group in groups]
+    return [group._replace(bin_index=rank[group.bin_index], labels=ordered) for group in groups]
 
 
 def get_grouping(name: str, groupings: Mapping[str, Grouping] = GROUPINGS) -> Grouping:
@@ -291,8 +306,8 @@ def cross_groups(first: Groups, second: Groups) -> Groups:
     """
     width = len(second.labels)
     labels = [f"{left} × {right}" for left in first.labels for right in second.labels]
-    if len(second.word_index) > len(first.word_index):  # second is not single-valued
+    if not second.is_single_valued:
         bin_index = first.bin_index[second.word_index] * width + second.bin_index
         return Groups(bin_index, second.word_index, labels)
     bin_index = first.bin_index * width + second.bin_index[first.word_index]
-    return Groups(bin_index, first.word_index, labels)
+    return Groups(bin_index, first.word_index, labels, first.is_single_valued)

@@ -71,8 +71,8 @@ def analyze(
         by: A grouping ("distance", "deprel", "length" ...), or several, whose bins are crossed. By
             default "distance", for bracketed trees "label".
         bins: For each grouping by a number its bins, for example "1,2,3-6,7-".
-        metric: One of `analysis.METRICS`, for example "UAS"; by default "LAS", for bracketed trees
-            always "LF1".
+        metric: One of `analysis.METRICS`, for example "UAS"; by default "LAS". For the grouping
+            "enhancement" it is "ELAS" or "EULAS", for bracketed trees always "LF1".
         punct: The punctuation policy, as for `evaluate`.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         train: The training treebank, which the groupings "oov" and "frequency" need.

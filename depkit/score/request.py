@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from depkit.files.errors import ArgumentError
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
-from depkit.score.analysis import View
+from depkit.score.analysis import RELATION_METRICS, View
 from depkit.score.calibration import BINS, CALIBRATED_METRICS
 from depkit.score.evaluation import find_metric
 from depkit.score.evaluators import Evaluator
@@ -97,6 +97,8 @@ class Request:
         """Raise ArgumentError for an argument with a wrong value, or without effect on the plan."""
         if self.calibration:
             _check_metric("calibration", plan.metric, CALIBRATED_METRICS)
+        if plan.worst and plan.metric in RELATION_METRICS:
+            raise ArgumentError("metric", f"`worst` counts words, not relations as {plan.metric}")
         for view in plan.agreement:
             _check_metric("agreement", view.metric, AGREEMENT_METRICS)
         self._check_effects(plan, num_systems > 1)

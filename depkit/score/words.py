@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,8 +14,10 @@ from depkit.corpus.probabilities import has_probabilities, read_probabilities
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import base_relation
 from depkit.files.errors import FormatError
+from depkit.score.enhanced import Relations, RelationsBuilder, require_relations
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
+DEPS = "deps"  # a column that is stored as relations, not as codes
 SUBTYPES = ("keep", "drop")
 
 
@@ -52,7 +54,7 @@ def column_codes(subtypes: str = "keep") -> dict[str, Codes]:
     """
     if subtypes not in SUBTYPES:
         raise ValueError(f"subtypes must be 'keep' or 'drop', not {subtypes!r}")
-    codes = {name: Codes() for name in COLUMNS}
+    codes = {name: Codes() for name in (*COLUMNS, DEPS)}
     codes["feats"] = Codes(sorted_features)
     if subtypes == "drop":
         codes["deprel"] = Codes(base_relation)
@@ -65,19 +67,22 @@ class Words:
 
     name: the name of the file; head: [word] int32, the number of the head in its sentence, 0 for
     the root and -1 for no head; codes: for each column, [word] int32, codes as in `Codes`;
-    probability: as in `read_probabilities`, None if they were not read.
+    probability: as in `read_probabilities`, None if they were not read; relations: the enhanced
+    dependencies, None if they were not read.
     """
 
     name: str
     head: np.ndarray
     codes: dict[str, np.ndarray]
     probability: np.ndarray | None = None
+    relations: Relations | None = None
 
 
 class WordsBuilder:
     """Collects the words of a file, sentence by sentence.
 
-    columns: those to store; codes: for each column, shared by the files of a comparison;
+    columns: those to store, from `COLUMNS`, and "deps" to store the enhanced dependencies; codes:
+    for each column, shared by the files of a comparison;
     probabilities: whether to store the probabilities of heads and labels as well; None to do so if
     the first sentence has them.
     """
@@ -85,14 +90,15 @@ class WordsBuilder:
     def __init__(
         self,
         name: str,
-        columns: Iterable[str],
+        columns: Collection[str],
         codes: dict[str, Codes],
         probabilities: bool | None = False,
     ) -> None:
         self.name = name
         self.lengths = array("q")
         self._head = array("i")
-        self._columns = {column: array("i") for column in columns}
+        self._columns = {column: array("i") for column in columns if column != DEPS}
+        self._relations = RelationsBuilder(codes[DEPS]) if DEPS in columns else None
         self._codes = codes
         self._reads_probabilities = probabilities
         self._probability: list[np.ndarray] = []
@@ -103,6 +109,8 @@ class WordsBuilder:
         self._head.extend(sentence.head)
         for column, codes in self._columns.items():
             codes.extend(map(self._codes[column].__getitem__, getattr(sentence, column)))
+        if self._relations is not None:
+            self._relations.add(sentence)
         if self._reads_probabilities is None:
             self._reads_probabilities = has_probabilities(sentence)
         if self._reads_probabilities:
@@ -113,7 +121,9 @@ class WordsBuilder:
         """The words that have been added so far."""
         codes = {name: np.frombuffer(column, np.int32) for name, column in self._columns.items()}
         probability = np.concatenate(self._probability) if self._probability else None
-        return Words(self.name, np.frombuffer(self._head, np.int32), codes, probability)
+        relations = self._relations.relations if self._relations is not None else None
+        head = np.frombuffer(self._head, np.int32)
+        return Words(self.name, head, codes, probability, relations)
 
     @property
     def starts(self) -> np.ndarray:
@@ -172,6 +182,8 @@ class Comparison:
 
     def is_blank(self, words: Words, column: str) -> bool:
         """Whether a column has nothing but `_`."""
+        if column == DEPS:
+            return words.relations is None or not words.relations.word.size
         return not self.map_values(words, column, "_".__ne__).any()
 
     def sum_by_sentence(self, values: np.ndarray) -> np.ndarray:
@@ -192,7 +204,7 @@ class Where(NamedTuple):
 def read_comparison(
     gold: Source,
     systems: Sequence[Source],
-    columns: Iterable[str],
+    columns: Collection[str],
     *,
     subtypes: str = "keep",
     locations: bool = False,
@@ -201,12 +213,13 @@ def read_comparison(
 ) -> Comparison:
     """Read all files in parallel and collect their words; see `pairing.pair_sentences`.
 
-    columns: those to store, from `COLUMNS`; subtypes: as in `column_codes`; locations: whether to
+    columns: as for `WordsBuilder`; subtypes: as in `column_codes`; locations: whether to
     store the file and line of every gold sentence; probabilities: whether to store those of the
     systems, None for the files whose first sentence has them; where: which sentences to store.
 
-    Raises FormatError if the words differ, a gold word has no head, there is no sentence, or
-    `read_probabilities` fails; ValueError for another value of `subtypes`.
+    Raises FormatError if the words differ, a gold word has no head, there is no sentence, the gold
+    file has no enhanced dependencies to be stored, or `read_probabilities` or `read_graph` fails;
+    ValueError for another value of `subtypes`.
     """
     codes = column_codes(subtypes)
     builders = [WordsBuilder(gold.name, columns, codes)]
@@ -228,6 +241,8 @@ def read_comparison(
         message = f"no sentence matches {where.text}" if where else message
         raise FormatError(gold.name or "gold", 0, "", message)
     gold_words, *system_words = (builder.words for builder in builders)
+    if gold_words.relations is not None:
+        require_relations(gold_words.name, gold_words.relations)
     values = {name: code.values_by_code for name, code in codes.items()}
     return Comparison(gold_words, system_words, builders[0].starts, values, stored_locations)
 

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from depkit.corpus.enhanced import collapse, read_graph
+from depkit.corpus.enhancements import find_types
 from depkit.corpus.formats import PTB
 from depkit.corpus.io import PathLike, is_bracketed_file, read
 from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.files.errors import FormatError
 from depkit.treebank.table import Table
 from depkit.trees.shape import depths, has_crossing_arcs, nonprojective_arcs
 
 COLUMNS = ("upos", "xpos", "deprel")
-LABELS = (*COLUMNS, "constituent")
+LABELS = (*COLUMNS, "enhancement", "constituent")
 # The JSON names of the percentages. In the table, each percentage is below the number it belongs
 # to, so that its name there can be short.
 JSON_NAMES = {
@@ -56,6 +59,8 @@ class Statistics:
     upos: Counter[str] = field(default_factory=Counter)
     xpos: Counter[str] = field(default_factory=Counter)
     deprel: Counter[str] = field(default_factory=Counter)
+    # The count of the enhanced relations of each type, with empty nodes collapsed.
+    enhancement: Counter[str] = field(default_factory=Counter)
     # The count of each label of constituents, without functions.
     constituent: Counter[str] = field(default_factory=Counter)
     # Histograms.
@@ -81,6 +86,19 @@ class Statistics:
             self.constituent.update(node.label for node in tree.nodes() if node.children)
         self._add_tokens(sentence)
         self._add_tree(sentence)
+        if "deps" in sentence.format.columns and not sentence.problem:
+            self._add_enhanced(sentence)
+
+    def _add_enhanced(self, sentence: Sentence) -> None:
+        if set(sentence.column("deps")) == {"_"}:
+            return
+        try:
+            relations = collapse(read_graph(sentence))
+        except FormatError:
+            self.broken += 1
+            return
+        for types in find_types(sentence.head, sentence.deprel, relations):
+            self.enhancement.update(types)
 
     def _add_tokens(self, sentence: Sentence) -> None:
         self.tokens += len(sentence)

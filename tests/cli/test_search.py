@@ -82,6 +82,24 @@ def test_a_page_shows_the_trees_of_the_matches(tmp_path: Path) -> None:
     assert "<i>" not in out and "<script>" not in out and "\u202e" not in out
 
 
+def test_a_page_of_a_search_in_enhanced_dependencies_draws_them(tmp_path: Path) -> None:
+    row = "\t".join
+    lines = [
+        row(["1", "a", *"____", "0", "root", "0:root", "_"]),
+        row(["2", "b", *"____", "1", "obl", "1:obl:in|3:nsubj|2.1:obj", "_"]),
+        row(["2.1", "c", *"______", "1:conj", "_"]),
+        row(["3", "d", *"____", "1", "dep", "1:dep", "_"]),
+    ]
+    text = "\n".join([*lines, "", ""])
+    options = ("-", "--format", "html")
+    out, _ = run("pattern { X -[E:nsubj]-> Y }", *options, "--enhanced", stdin=text)
+    labels = [label for label in re.findall(">([^<>]+)</text>", out) if label != "_"]
+    assert {"root", "obl:in", "dep", "nsubj", "obj", "conj", "[c]"} <= set(labels)
+    # The arc of the match is thick, the two others below the words are not.
+    assert out.count('stroke-width="2.6"') == 1
+    assert "conj" not in run('pattern { X [form="b"] }', *options, stdin=text)[0]
+
+
 def test_counts(tmp_path: Path) -> None:
     assert run(SUBJECTS, FILE, "--count")[0] == "4\n"
     copy = tmp_path / "copy.conllu"

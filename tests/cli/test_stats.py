@@ -30,7 +30,7 @@ def test_tables_have_counts_and_percentages() -> None:
     for row in (*counts, "% of sentences 8.33"):
         assert row.split() in lines
     titles = [line[0] for line in lines if line and line[-1] == "%"]
-    assert titles == ["UPOS", "XPOS", "relation", "length", "distance", "depth"]
+    assert titles == ["UPOS", "XPOS", "relation", "enhancement", "length", "distance", "depth"]
     assert table(out, "relation")["root"] == ["24", f"{100 * 24 / words:.2f}"]
     assert table(out, "depth")["0"][0] == "24"
     assert not any("empty" in line or "cyclic" in line for line in out.splitlines())
@@ -107,3 +107,13 @@ def test_a_file_without_sentences_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"no sentence in the file"):
         run(empty)
     run("-", "-", code=2)
+
+
+def test_types_of_enhancement_have_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "enhanced.conllu"
+    path.write_text(
+        "1\ta\ta\tX\t_\t_\t2\tobl\t2:obl:in\t_\n2\tb\tb\tX\t_\t_\t0\troot\t0:root\t_\n\n"
+    )
+    assert table(run(path)[0], "enhancement") == {"basic": ["1", "50.00"], "case": ["1", "50.00"]}
+    path.write_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n")
+    assert "enhancement" not in run(path)[0]

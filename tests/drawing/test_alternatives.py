@@ -102,3 +102,11 @@ def test_the_page_draws_all_trees(files: tuple[str, str], tmp_path: Path) -> Non
             "Tree 3 of 3, probability 0.1: 1 error",
         ]
         assert browser.messages() == []
+
+
+def test_several_other_heads_of_a_word_are_all_drawn(tmp_path: Path) -> None:
+    others = [[*GOLD[:3], arc] for arc in ((3, "nmod"), (1, "dep"))]
+    trees = [add_tree_rank(make(t), i, 3, 0.3) for i, t in enumerate([GOLD, *others], start=1)]
+    write(trees, tmp_path / "trees.conllu")
+    out, _ = show(tmp_path / "trees.conllu", "--alternatives")
+    assert "advmod 0.33" in out and "nmod 0.33" in out and "dep 0.33" in out

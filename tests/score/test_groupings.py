@@ -299,8 +299,8 @@ def test_unknown_groupings_and_unused_bins_are_an_error() -> None:
 
 
 def test_every_grouping_is_tested() -> None:
-    others = "deprel base-deprel upos xpos feats length position frequency oov"
+    others = "deprel base-deprel upos xpos feats length position frequency oov enhancement"
     assert set(GROUPINGS) == {*BY_HAND, *others.split()}
     assert {name for name in GROUPINGS if GROUPINGS[name].groups_arcs} == {
-        *BY_HAND, "deprel", "base-deprel",
+        *BY_HAND, "deprel", "base-deprel", "enhancement",
     }  # fmt: skip

@@ -116,3 +116,21 @@ def test_constituents_are_counted_without_functions() -> None:
     assert result.labels("constituent")["NP"] == 47
     assert result.as_dict()["constituent_labels"] == 16
     assert compute_statistics(TINY).as_dict()["constituent"] == {}
+
+
+ENHANCED = """\
+1	a	a	X	_	_	2	nsubj	2:nsubj|3:nsubj	_
+2	b	b	X	_	_	0	root	0:root	_
+3	c	c	X	_	_	2	conj	2:conj:and	_
+
+"""
+
+
+def test_types_of_enhancement_are_counted() -> None:
+    counts = count_text(ENHANCED)
+    assert counts.labels("enhancement") == {"basic": 2, "case": 1, "shared": 1}
+    assert counts.as_dict()["enhancement"] == counts.labels("enhancement")
+    assert count_text().labels("enhancement") == {}
+    # A sentence whose DEPS cannot be read is broken.
+    broken = count_text(ENHANCED.replace("3:nsubj", "4:nsubj"))
+    assert (broken.broken, broken.words, broken.labels("enhancement")) == (1, 3, {})

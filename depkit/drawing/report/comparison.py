@@ -1,11 +1,14 @@
 """The contents of the report that compares systems; the package `score` computes all scores."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.report import constituents, dependencies
 from depkit.drawing.report.contents import LIMIT, as_table, describe_page
+from depkit.drawing.report.enhanced import pack_enhanced
+from depkit.score.analysis import RELATION_METRICS
 from depkit.score.evaluation import Evaluation
 from depkit.score.evaluators import Evaluator
 from depkit.score.records import evaluation_records
@@ -68,6 +71,7 @@ def make_contents(
             scores, test: The records of `evaluation_records`, and the description of the test.
             curves, tables: For each grouping a table of its bins.
             alternatives: See `dependencies.pack_alternatives`; [] if there are none.
+            enhanced: See `pack_enhanced`, if enhanced dependencies are scored.
             sentences: See `pack_sentences`; and further sections, see `make_sections`.
     """
     page = _PAGES[evaluator.items]
@@ -77,6 +81,11 @@ def make_contents(
         contents[section] = _group(evaluator, data, names=names, metrics=page.metrics, seed=seed)
     contents |= page.make_sections(data, seed)
     contents["sentences"] = page.pack_sentences(data, limit)
+    if evaluator.enhanced:
+        contents["tables"] += _group(
+            evaluator, data, names=("enhancement",), metrics=RELATION_METRICS, seed=seed
+        )
+        contents["enhanced"] = pack_enhanced(contents["sentences"], data)
     if evaluator.items == "words":
         contents["alternatives"] = dependencies.pack_alternatives(contents["sentences"], trees)
     return contents
@@ -84,6 +93,7 @@ def make_contents(
 
 def _describe_scores(evaluations: Sequence[Evaluation], seed: int) -> dict[str, Any]:
     systems = [evaluation.system for evaluation in evaluations]
+    evaluations = [replace(evaluation, shows_precision=False) for evaluation in evaluations]
     metrics = evaluations[0].metrics
     test = TEST if len(systems) > 1 else None
     records, description = evaluation_records(evaluations, confidence=True, test=test, seed=seed)
@@ -112,5 +122,6 @@ def _group(
         views = [evaluator.view((name,), (), metric) for metric in metrics]
         records = [row for view in views for row in rows(evaluator.analyze(data, view), options)]
         heading = {"by": name, "description": grouping.description, "arcs": grouping.groups_arcs}
-        groups.append(heading | as_table(records))
+        items = "relations" if grouping.items == "relations" else evaluator.items
+        groups.append(heading | {"items": items} | as_table(records))
     return groups

@@ -2,12 +2,13 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from html import escape
 
 from depkit.drawing.trees.cells import make_visible
-from depkit.drawing.trees.drawn_sentence import DrawnSentence
+from depkit.drawing.trees.drawn_graph import DrawnGraph
+from depkit.drawing.trees.drawn_sentence import Arc, DrawnSentence
 from depkit.drawing.trees.kinds import Kind
 from depkit.drawing.trees.svg import draw_svg
 from depkit.treebank.search.graph import Graph
@@ -35,6 +36,24 @@ class _MatchedSentence(DrawnSentence):
 
     def kind(self, word: int) -> Kind:
         return "missed" if word in self.matched else "plain"
+
+
+@dataclass(frozen=True)
+class _MatchedGraph(_MatchedSentence, DrawnGraph):
+    """The same with enhanced dependencies.
+
+    matches: the positions of the nodes of each match, between which the arcs are thick.
+    """
+
+    matches: tuple[frozenset[int], ...] = ()
+
+    def arcs_below(self) -> list[Arc]:
+        return [
+            replace(arc, kind="missed")
+            if any({arc.head, arc.dependent} <= nodes for nodes in self.matches)
+            else arc
+            for arc in super().arcs_below()
+        ]
 
 
 def render_matches(
@@ -65,7 +84,11 @@ def _render_sentence(search: Search, graph: Graph, matches: list[Found]) -> str:
     place = f"{sentence.file}:{sentence.line}" if sentence.file else ""
     heading = ": ".join(part for part in (place, sentence.sent_id) if part)
     lines = "\n".join(f'<p dir="auto">{_mark(search, graph, found)}</p>' for found in matches)
-    drawn = _MatchedSentence(0, sentence, matched=_matched_arcs(graph, matches))
+    matched = _matched_arcs(graph, matches)
+    drawn = _MatchedSentence(0, sentence, matched=matched)
+    if graph.is_enhanced:
+        nodes = tuple(frozenset(positions) for positions, _ in matches)
+        drawn = _MatchedGraph(0, sentence, matched=matched, matches=nodes)
     return (
         f"<article>\n<h2>{_text(heading)}</h2>\n{lines}\n{''.join(draw_svg([drawn]))}</article>\n"
     )

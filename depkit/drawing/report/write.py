@@ -16,6 +16,7 @@ def report(
     *preds: Trees,
     output: PathLike,
     limit_sentences: int = LIMIT,
+    enhanced: bool = False,
     punct: str = "keep",
     subtypes: str = "keep",
     evalb: str | None = None,
@@ -32,6 +33,7 @@ def report(
         preds: For each system, a path or sentences.
         output: The path of the page.
         limit_sentences: How many sentences the page contains at most.
+        enhanced: Whether to score and draw enhanced dependencies as well.
         punct: As for `evaluate`, and so are the other arguments.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         evalb: For bracketed trees, the parameters of EVALB.
@@ -46,8 +48,8 @@ def report(
         raise ValueError("report needs the trees of at least one system, after the gold trees")
     check_writable(os.fspath(output))
     evaluator = find_evaluator(
-        [gold, *preds], punct=punct, subtypes=subtypes, predicted=predicted, evalb=evalb,
-        encoding=encoding,
+        [gold, *preds], enhanced=enhanced, punct=punct, subtypes=subtypes, predicted=predicted,
+        evalb=evalb, encoding=encoding,
     )  # fmt: skip
     data = evaluator.read(gold, preds, columns=("form",), probabilities=None)
     notes = evaluator.warnings(data.evaluations)

@@ -1,9 +1,9 @@
 """The layout of words and arcs in a drawing, in any unit: terminal cells or pixels.
 
 An arc leaves its head and enters its dependent at a port. A word has up to three ports, from the
-left: one for all its dependents on the left, one for its own head, one for all its dependents on
-the right. Arcs to dependents on the same side share a stem, and no two arcs of a projective tree
-cross.
+left: one for all its dependents on the left, one for its own heads, one for all its dependents on
+the right. Arcs to dependents on the same side share a stem, as do arcs from the heads of a word. No
+two arcs of a projective tree cross.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -65,11 +65,13 @@ class Line:
 class Side:
     """The arcs above or below the words, and their ports."""
 
-    def __init__(self, arcs: Sequence[Arc], measures: Measures) -> None:
+    def __init__(self, arcs: Sequence[Arc], numbers: Sequence[str], measures: Measures) -> None:
+        self.numbers = numbers
         self.measures = measures
-        self.incoming = {arc.dependent: arc for arc in arcs}
+        self.incoming: dict[int, list[Arc]] = defaultdict(list)
         self.outgoing: dict[tuple[int, Role], list[Arc]] = defaultdict(list)
         for arc in arcs:
+            self.incoming[arc.dependent].append(arc)
             if not arc.is_vertical:
                 self.outgoing[arc.head, _direction(arc.head, arc.dependent)].append(arc)
         self.offsets = self._port_offsets()
@@ -79,44 +81,45 @@ class Side:
         ports: dict[int, list[tuple[int, Role]]] = defaultdict(list)
         for word, role in self.outgoing:
             ports[word].append((-2 if role == "left" else 2, role))
-        for word, arc in self.incoming.items():
-            ports[word].append((self._head_port_rank(arc), "head"))
+        for word, arcs in self.incoming.items():
+            ports[word].append((self._head_port_rank(arcs), "head"))
         return {
             (word, role): (2 * index - len(ranked) + 1) * self.measures.step
             for word, ranked in ports.items()
             for index, (_, role) in enumerate(sorted(ranked))
         }
 
-    def _head_port_rank(self, arc: Arc) -> int:
-        """Return the rank of an incoming arc among the ports of its word.
+    def _head_port_rank(self, arcs: Sequence[Arc]) -> int:
+        """Return the rank of the incoming arcs of a word among its ports.
 
-        The other ports have the ranks -2 and 2. The port of the incoming arc is between them, so
-        that this arc passes over the arcs to dependents. But if it is shorter than all arcs to
-        dependents on its side, its port is outside, and this arc passes below them.
+        The other ports have the ranks -2 and 2. The port of incoming arcs is between them, so that
+        these arcs pass over the arcs to dependents. But if they are shorter than all arcs to
+        dependents on their side, their port is outside, and they pass below them.
         """
-        if arc.is_vertical:
+        roles = {_direction(arc.dependent, arc.head) for arc in arcs}
+        if len(roles) > 1 or any(arc.is_vertical for arc in arcs):
             return 0
-        role = _direction(arc.dependent, arc.head)
-        dependents = self.outgoing.get((arc.dependent, role), [])
+        (role,) = roles
+        dependents = self.outgoing.get((arcs[0].dependent, role), [])
         shortest = min((abs(a.dependent - a.head) for a in dependents), default=0)
-        rank = 3 if abs(arc.dependent - arc.head) < shortest else 1
+        rank = 3 if max(abs(a.dependent - a.head) for a in arcs) < shortest else 1
         return rank if role == "right" else -rank
 
     def reach(self, word: int) -> int:
         """Return how far a word's ports and the label of its vertical arc reach from its centre."""
         roles: tuple[Role, ...] = ("left", "head", "right")
         reach = max(abs(self.offsets.get((word, role), 0)) for role in roles)
-        arc = self.incoming.get(word)
-        if arc and arc.is_vertical:
-            half = self.measures.text_width(arc.label) // 2
-            return max(reach, abs(self.offsets[word, "head"]) + half)
+        for arc in self.incoming.get(word, ()):
+            if arc.is_vertical:
+                half = self.measures.text_width(arc.label) // 2
+                reach = max(reach, abs(self.offsets[word, "head"]) + half)
         return reach
 
     def make_lines(self, first: int, last: int) -> Iterator[Line]:
         """Make the lines of a block of words, without their coordinates."""
         for word in range(first, last + 1):
-            if word in self.incoming:
-                yield self._incoming_line(self.incoming[word], first, last)
+            for arc in self.incoming.get(word, ()):
+                yield self._incoming_line(arc, first, last)
             if arcs := [a for a in self.outgoing.get((word, "left"), ()) if a.dependent < first]:
                 yield self._outgoing_line(None, self._make_end(word, "left"), arcs)
             if arcs := [a for a in self.outgoing.get((word, "right"), ()) if a.dependent > last]:
@@ -131,7 +134,7 @@ class Side:
         role = _direction(arc.head, arc.dependent)
         head = self._make_end(arc.head, role) if inside else None
         start, end = (head, dependent) if role == "right" else (dependent, head)
-        other = "" if inside else str(arc.head)
+        other = "" if inside else self.numbers[arc.head]
         return Line(start, end, *label, other, self._mark_width(other))
 
     def _mark_width(self, numbers: str) -> int:
@@ -146,7 +149,7 @@ class Side:
         It has no label: the labels are shown in the blocks of the dependents.
         """
         kind = arcs[0].kind if len({arc.kind for arc in arcs}) == 1 else "plain"
-        numbers = [str(arc.dependent) for arc in arcs[:2]] + ["…"] * (len(arcs) > 2)
+        numbers = [self.numbers[arc.dependent] for arc in arcs[:2]] + ["…"] * (len(arcs) > 2)
         other = ",".join(numbers)
         return Line(start, end, "", 0, kind, other, self._mark_width(other))
 
@@ -167,13 +170,20 @@ class Block:
 
 
 class Layout:
-    """The words of a sentence, with their widths, and the arcs above and those below them."""
+    """The words of a sentence, with their widths, and the arcs above and those below them.
+
+    numbers: the numbers of the root and of the words, as they are drawn.
+    """
 
     def __init__(
-        self, widths: Sequence[int], arcs: Sequence[Sequence[Arc]], measures: Measures
+        self,
+        widths: Sequence[int],
+        arcs: Sequence[Sequence[Arc]],
+        numbers: Sequence[str],
+        measures: Measures,
     ) -> None:
         self.measures = measures
-        self.sides = [Side(side_arcs, measures) for side_arcs in arcs]
+        self.sides = [Side(side_arcs, numbers, measures) for side_arcs in arcs]
         self.widths = [
             max(width, *(2 * side.reach(word) + 1 for side in self.sides))
             for word, width in enumerate(widths, start=1)

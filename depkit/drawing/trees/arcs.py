@@ -35,10 +35,12 @@ def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
         for side in (drawn.arcs(), drawn.arcs_below())
     ]
     rows = [row for row in (drawn.forms, drawn.tags) if any(row)]
-    blocks = list(islice(_make_layout(rows, arcs).make_blocks(width), 2))
+    numbers = drawn.numbers
+    blocks = list(islice(_make_layout(rows, arcs, numbers).make_blocks(width), 2))
     if len(blocks) > 1:
-        rows.append([str(number) for number in range(1, len(drawn.forms) + 1)])
-    for block in blocks if len(blocks) == 1 else _make_layout(rows, arcs).make_blocks(width):
+        rows.append(numbers[1:])
+        blocks = list(_make_layout(rows, arcs, numbers).make_blocks(width))
+    for block in blocks:
         if block.first > 1:
             yield ""
         canvas_above, canvas_below = (_Canvas(lines, block.width) for lines in block.sides)
@@ -48,9 +50,11 @@ def draw(drawn: DrawnSentence, width: int, colour: bool) -> Iterator[str]:
         yield from canvas_below.rows(BELOW, "▲", colour)
 
 
-def _make_layout(rows: Sequence[Sequence[str]], arcs: Sequence[Sequence[Arc]]) -> Layout:
+def _make_layout(
+    rows: Sequence[Sequence[str]], arcs: Sequence[Sequence[Arc]], numbers: Sequence[str]
+) -> Layout:
     widths = [max(map(cell_width, column)) for column in zip(*rows, strict=True)]
-    return Layout(widths, arcs, MEASURES)
+    return Layout(widths, arcs, numbers, MEASURES)
 
 
 def _align(texts: Sequence[str], centres: Sequence[int]) -> str:

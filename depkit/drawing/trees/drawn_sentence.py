@@ -53,6 +53,11 @@ class DrawnSentence:
         return [""] * len(self.sentence)
 
     @property
+    def numbers(self) -> list[str]:
+        """The numbers of the root and of the words, as they are drawn."""
+        return list(map(str, range(len(self.sentence) + 1)))
+
+    @property
     def name(self) -> str:
         """The heading: sentence 1 (sent_id a-1), as far as the number and the sent_id are known.
 
@@ -144,7 +149,7 @@ class DrawnSentence:
 
     def _add_probability(self, head: int, word: int, relation: str) -> str:
         """Return the label of an arc, with its probability if some of the trees do not have it."""
-        label = _make_label(head, word, relation)
+        label = make_label(head, word, relation)
         probability = self._arc_probabilities[word, head, relation] if self.others else 1.0
         return label if probability > 1 - 1e-9 else f"{label} {probability:.2f}".strip()
 
@@ -158,7 +163,7 @@ class DrawnSentence:
             return arcs
         for word in sorted(self.wrong_words):
             head, relation = self.predicted.head[word - 1], self.predicted.deprel[word - 1]
-            label = _make_label(head, word, relation)
+            label = make_label(head, word, relation)
             if head < 0:
                 label = "headless"
             elif head == self.sentence.head[word - 1]:
@@ -174,7 +179,8 @@ def _labelled_arcs(tree: Sentence) -> list[tuple[int, int, str]]:
     return list(zip(words, tree.head, tree.deprel, strict=True))
 
 
-def _make_label(head: int, word: int, relation: str) -> str:
+def make_label(head: int, word: int, relation: str) -> str:
+    """Return the label of an arc as it is drawn; that of a word to itself has a mark."""
     label = "" if relation == "_" else make_visible(relation)
     if head == word:
         return f"↻{label}"

@@ -3,10 +3,13 @@
 from typing import Literal
 
 # "missed" is an arc or constituent that only the gold tree has, "wrong" one that only the predicted
-# tree has, and "other" one that only trees after the best one have.
-Kind = Literal["plain", "missed", "wrong", "other"]
+# tree has, "other" one that only trees after the best one have, and "enhanced" one that only the
+# graph of enhanced dependencies has.
+Kind = Literal["plain", "missed", "wrong", "other", "enhanced"]
 WRONG = "✗"
-_COLOURS: dict[Kind, str] = {"missed": "\x1b[32m", "wrong": "\x1b[31m", "other": "\x1b[36m"}
+_COLOURS: dict[Kind, str] = {
+    "missed": "\x1b[32m", "wrong": "\x1b[31m", "other": "\x1b[36m", "enhanced": "\x1b[36m",
+}  # fmt: skip
 _END = "\x1b[0m"
 
 

@@ -23,19 +23,22 @@ ARROW = 7
 # Missed arcs are thick and wrong ones dashed, so that they also differ without colours.
 COLOURS: dict[Kind, str] = {
     "plain": "#333333", "missed": "#006e2b", "wrong": "#c00000", "other": "#1b3f86",
+    "enhanced": "#1b3f86",
 }  # fmt: skip
 STROKES: dict[Kind, str] = {
     "plain": 'stroke-width="1.2"',
     "missed": 'stroke-width="2.6"',
     "wrong": 'stroke-width="1.5" stroke-dasharray="5 3"',
     "other": 'stroke-width="1.2" stroke-dasharray="2 2"',
+    "enhanced": 'stroke-width="1.2" stroke-dasharray="6 2"',
 }
 
 
 def draw_svg(sentences: Iterable[DrawnSentence]) -> Iterator[str]:
     """Draw sentences as an SVG file, which is as wide as the widest sentence.
 
-    Arcs are above the words, wrong arcs and those of other trees below them. Returns the parts of
+    Arcs are above the words; wrong arcs, those of other trees and enhanced dependencies are below
+    them. Returns the parts of
     the file's text.
     """
     drawings: list[str] = []
@@ -100,10 +103,10 @@ def _make_blocks(drawn: DrawnSentence) -> Iterator[tuple[Block, list[Row]]]:
 
     def layout() -> Layout:
         sizes = [[text_width(size, text) for text in texts] for texts, size, _ in rows]
-        return Layout(list(map(max, zip(*sizes, strict=True))), arcs, measures)
+        return Layout(list(map(max, zip(*sizes, strict=True))), arcs, drawn.numbers, measures)
 
     if len(list(islice(layout().make_blocks(MAX_WIDTH), 2))) > 1:
-        rows.append(([str(number) for number in range(1, len(drawn.forms) + 1)], TAG, "#888888"))
+        rows.append((drawn.numbers[1:], TAG, "#888888"))
     return ((block, rows) for block in layout().make_blocks(MAX_WIDTH))
 
 

@@ -13,6 +13,7 @@ from depkit.corpus.pairing import make_source, pair_sentences
 from depkit.corpus.probabilities import group_trees
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees import arcs, indented, outline
+from depkit.drawing.trees.drawn_graph import DrawnGraph
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.svg import draw_svg
 from depkit.files.errors import FormatError
@@ -34,6 +35,7 @@ def show(
     width: int | None = None,
     encoding: str = "utf-8",
     alternatives: bool = False,
+    enhanced: bool = False,
 ) -> None:
     """Print the trees of sentences, as `depkit show` does; in a notebook, draw them.
 
@@ -59,17 +61,25 @@ def show(
         encoding: The encoding of files.
         alternatives: Whether the trees of a sentence, as `Parser.parse` yields them with `best`,
             are drawn together: the best one above the words, the other arcs below.
+        enhanced: Whether the enhanced dependencies that are not in the tree are drawn below the
+            words, and empty nodes as words in brackets.
 
     Raises:
-        ValueError: For an unknown style, or `alternatives` with `diff` or the style tree.
+        ValueError: For an unknown style, or `alternatives` or `enhanced` with one another, with
+            `diff` or the style tree.
         FormatError: If the sentences do not have the same words, and as raised by `read`.
         OSError: If a file cannot be read.
     """
     if style not in _STYLES:
         raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")
-    if alternatives and (diff is not None or style == "tree"):
-        raise ValueError("`alternatives` draws arcs of one file; leave `diff` and `style` out")
-    drawn_sentences = read_drawn_sentences(sentences, diff, encoding, alternatives=alternatives)
+    for name, value in (("alternatives", alternatives), ("enhanced", enhanced)):
+        if value and (diff is not None or style == "tree"):
+            raise ValueError(f"`{name}` draws arcs of one file; leave `diff` and `style` out")
+    if alternatives and enhanced:
+        raise ValueError("`alternatives` and `enhanced` cannot be combined")
+    drawn_sentences = read_drawn_sentences(
+        sentences, diff, encoding, alternatives=alternatives, enhanced=enhanced
+    )
     selected = (drawn for drawn in drawn_sentences if diff is None or drawn.has_errors)
     if style == "arcs" and in_notebook():
         from IPython.display import HTML, display
@@ -90,10 +100,12 @@ def read_drawn_sentences(
     encoding: str = "utf-8",
     *,
     alternatives: bool = False,
+    enhanced: bool = False,
 ) -> Iterator[DrawnSentence]:
     """Read the sentences to draw, with the predicted trees of `diff` if it is given.
 
-    alternatives: whether the trees of a sentence are drawn together; see `group_trees`.
+    alternatives: whether the trees of a sentence are drawn together; see `group_trees`. enhanced:
+    whether enhanced dependencies are drawn.
     """
     gold_source = make_source(sentences, encoding)
     if alternatives:
@@ -101,7 +113,7 @@ def read_drawn_sentences(
             yield DrawnSentence(number, best, others=others)
     elif diff is None:
         for number, sentence in enumerate(gold_source.sentences, start=1):
-            yield DrawnSentence(number, sentence)
+            yield (DrawnGraph if enhanced else DrawnSentence)(number, sentence)
     else:
         sentence_pairs = pair_sentences(gold_source, [make_source(diff, encoding)])
         for number, (gold, (predicted,)) in enumerate(sentence_pairs, start=1):

@@ -157,3 +157,41 @@ def test_the_page_goes_to_stdout_or_stays_unwritten(files, tmp_path):
     shorter = write_trees(tmp_path / "shorter.conllu", TREES[:1])
     run(files[0], shorter, "-o", tmp_path / "new.html", code=1)
     assert not (tmp_path / "new.html").exists()
+
+
+ENHANCED = """\
+1	He	_	PRON	_	_	2	nsubj	2:nsubj|4:nsubj	_
+2	went	_	VERB	_	_	0	root	0:root	_
+3	home	_	NOUN	_	_	2	obl	2:obl:to	_
+4	slept	_	VERB	_	_	2	conj	0:root|2:conj	_
+
+1	Yes	_	INTJ	_	_	0	root	0:root	_
+
+"""
+
+
+def test_enhanced_dependencies_are_scored_and_packed(tmp_path: Path) -> None:
+    gold, pred = tmp_path / "gold.conllu", tmp_path / "pred.conllu"
+    gold.write_text(ENHANCED)
+    pred.write_text(ENHANCED.replace("|4:nsubj", "|4:obj").replace("2:obl:to", "2:obl"))
+    data = read_page(run(gold, pred, "-o", "-", "--enhanced")[0])
+    assert data["scores"][0]["ELAS"] == pytest.approx(500 / 7)
+    assert data["metrics"][-2:] == ["ELAS", "EULAS"]
+    table = data["tables"][-1]
+    assert (table["by"], table["items"], data["tables"][0]["items"]) == (
+        "enhancement", "relations", "words",
+    )  # fmt: skip
+    found = {(row["metric"], row["bin"]): row["f1"] for row in records(table)}
+    assert found["ELAS", "shared"] == 0 and found["EULAS", "conj"] == 100
+    labels = data["enhanced"]["labels"]
+    sides = [
+        [(word, head, labels[label], shared) for word, head, label, shared in side]
+        for side in data["enhanced"]["sentences"].pop("1")[0]
+    ]
+    # Words from 0, heads from 1: obl, which has become basic, is in the tree of the system.
+    assert sides == [
+        [(0, 4, "nsubj", 0), (2, 2, "obl:to", 0), (3, 0, "root", 1)],
+        [(0, 4, "obj", 0), (3, 0, "root", 1)],
+    ]
+    assert data["enhanced"]["sentences"] == {}
+    assert "enhanced" not in read_page(run(gold, pred, "-o", "-")[0])

@@ -176,7 +176,7 @@ function article(sentence, matched, filter) {
   const figures = shownSystems(filter).map((i) => {
     const errors = scoredErrors(sentence, i).length;
     const caption = `${shorten(names[i])}: ${errors ? count(errors, "error") : "no errors"}`;
-    return make("figure", {}, make("figcaption", {}, caption), drawTree(sentence, i, matched), explain(sentence, i), showAlternatives(sentence, i));
+    return make("figure", {}, make("figcaption", {}, caption), drawTree(sentence, i, matched), showEnhanced(sentence, i), explain(sentence, i), showAlternatives(sentence, i));
   });
   const title = `Sentence ${sentence.number}${sentence.id ? ` (${shorten(sentence.id)})` : ""}`;
   return makeArticle(sentence.number, title, sentence.place,
@@ -201,6 +201,19 @@ function drawArcs(title, sentence, wrong, matched) {
   const columns = sentence.forms.map((form, word) =>
     column(packed.forms[form], shorten(packed.tags[sentence.tags[word]], 16), [gold[word], own[word]], { isMatched: matched.has(word) }));
   return drawSentence(title, columns, gold, own, ARCS);
+}
+
+/** The enhanced dependencies that are not in the trees: gold ones above the words, those of a system below. */
+function showEnhanced(sentence, system) {
+  const sides = (data.enhanced?.sentences[sentence.number] ?? [])[system];
+  if (!sides?.flat().length) return "";
+  const [gold, own] = sides.map((arcs, side) => arcs.map(([word, head, label, isShared]) =>
+    makeArc(word, head, data.enhanced.labels[label], isShared ? "" : ["missed", "wrong"][side], side && !isShared ? "✗ " : "")));
+  const columns = sentence.forms.map((form, word) =>
+    column(packed.forms[form], shorten(packed.tags[sentence.tags[word]], 16), [...gold, ...own].filter((arc) => arc.word === word)));
+  const title = `Enhanced dependencies of sentence ${sentence.number}, ${shorten(names[system])}`;
+  return make("div", {}, make("p", { class: "faint" }, "Enhanced dependencies that are not in the trees:"),
+    drawSentence(title, columns, gold, own, ARCS));
 }
 
 /** The trees of a system after the best one: gold arcs above the words, those of the tree below. */

@@ -84,10 +84,13 @@ function showTables(parent) {
   const groups = (data.tables ?? []).map((group) => [group, records(group)]);
   if (!groups.length) return false;
   chooser(parent, [metricChoice(groups[0][1])], (metric) =>
-    groups.map(([group, all]) => {
+    groups.flatMap(([group, all]) => {
+      const metrics = distinct(all.map((row) => row.metric)); // enhanced relations have metrics of their own
+      return (metrics.includes(metric) ? [metric] : metrics).map((name) => [group, name, all]);
+    }).map(([group, metric, all]) => {
       const own = all.filter((row) => row.metric === metric);
       const measures = group.arcs ? ["precision", "recall", "f1"] : ["f1"];
-      const header = [group.by, `gold ${data.items}`];
+      const header = [group.by, `gold ${group.items}`];
       for (const name of names)
         for (const measure of measures)
           header.push(`${group.arcs ? `${{ precision: "P", recall: "R", f1: "F1" }[measure]} ` : ""}${shorten(name, 24)}`);
