@@ -16,6 +16,7 @@ def test_words_have_all_columns():
     assert first["words"][0] == {
         "id": 1, "form": "Vamos", "lemma": "ir", "upos": "VERB", "xpos": None,
         "feats": "Mood=Imp|Number=Plur", "head": 0, "deprel": "root", "start": 0, "end": 7,
+        "deps": [{"head": 0, "deprel": "root"}],
     }  # fmt: skip
     assert first["multiword"] == [
         {"first": 1, "last": 2, "form": "Vámonos", "start": 0, "end": 7},

@@ -122,27 +122,55 @@ def is_reachable(heads: Sequence[int]) -> bool:
     return min(heads) >= 0 and len(_top_down(heads)) == len(heads)
 
 
-def choose_arcs(scores: np.ndarray, heads: Sequence[int]) -> list[list[int]]:
-    """Choose the heads of each word in a graph in which every word is reachable from the root.
-
-    Arcs with positive scores are chosen, and those of the tree where a word would be unreachable.
+def candidate_heads(scores: np.ndarray, heads: Sequence[int]) -> list[list[int]]:
+    """Return the possible heads of each word: those with positive scores, and that of the tree.
 
     Args:
         scores: [words + 1, words + 1] The logits of arcs, dependent first.
         heads: [words] The heads of a tree.
     """
-    chosen = [np.flatnonzero(row > 0).tolist() for row in scores[1:]]
-    order = _top_down(heads)
+    positive = (np.flatnonzero(row > 0).tolist() for row in scores[1:])
+    return [sorted({*found, head}) for found, head in zip(positive, heads, strict=True)]
+
+
+Labelled = list[tuple[int, str]]  # heads and their learned labels
+
+
+def choose_relations(
+    scores: np.ndarray, heads: Sequence[int], candidates: Sequence[Labelled]
+) -> list[Labelled]:
+    """Choose the relations of a graph in which every word is reachable from the root.
+
+    A relation of the tree (`=`) to another head than that of the tree is left out. The head of the
+    tree is left out if its score is not positive and the word has another relation, as relative
+    pronouns have, unless the word would be unreachable.
+
+    Args:
+        scores: As for `candidate_heads`.
+        heads: As for `candidate_heads`.
+        candidates: [words] The candidates with their labels.
+    """
+    chosen, basic = [], []
+    for word, (head, labelled) in enumerate(zip(heads, candidates, strict=True), start=1):
+        own = [(other, label) for other, label in labelled if other == head]
+        rest = [
+            (other, BOTH.join(kept))
+            for other, label in labelled
+            if other != head
+            and (kept := [name for name in label.split(BOTH) if not name.startswith(SAME)])
+        ]
+        chosen.append(rest if rest and scores[word, head] <= 0 else sorted(own + rest))
+        basic.append(own)
     dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
-    for word, word_heads in enumerate(chosen, start=1):
-        for head in word_heads:
-            dependents[head].append(word)
+    for word, relations in enumerate(chosen, start=1):
+        for other, _ in relations:
+            dependents[other].append(word)
     reached = {0}
     _reach(0, dependents, reached)
     # The head in the tree of a word that is not reached has been reached: it came before.
-    for word in order:
+    for word in _top_down(heads):
         if word not in reached:
-            chosen[word - 1] = sorted({*chosen[word - 1], heads[word - 1]})
+            chosen[word - 1] = sorted({*chosen[word - 1], *basic[word - 1]})
             reached.add(word)
             _reach(word, dependents, reached)
     return chosen
@@ -168,20 +196,16 @@ def _reach(start: int, dependents: Sequence[Sequence[int]], reached: set[int]) -
         stack += new
 
 
-def label_relations(
-    sentence: Sentence, heads: Sequence[Sequence[int]], labels: Sequence[Sequence[str]]
-) -> list[list[Relation]]:
-    """Return the relations of each word of a parsed sentence.
+def restore_relations(sentence: Sentence, learned: Sequence[Labelled]) -> list[list[Relation]]:
+    """Return the relations of each word of a parsed sentence, from learned labels.
 
     Only children of the root have the label `root`.
-
-    heads, labels: [words] the heads of each word, and the labels that were learned for them.
     """
     graph = GrowingGraph(sentence)
     relations: list[list[Relation]] = []
-    for word, (word_heads, word_labels) in enumerate(zip(heads, labels, strict=True), start=1):
+    for word, labelled in enumerate(learned, start=1):
         pairs: list[Relation] = []
-        for head, names in zip(word_heads, word_labels, strict=True):
+        for head, names in labelled:
             for name in names.split(BOTH):
                 label = restore(graph, word, head, name) if head else "root"
                 if head and label == "root":

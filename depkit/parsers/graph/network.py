@@ -32,6 +32,10 @@ from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 
+# Size of the MLPs under the label scorer of enhanced dependencies, which have many labels. Most of
+# these only say that a relation is that of the tree.
+GRAPH_LABEL = 32
+
 
 @dataclass(frozen=True)
 class GraphScores:
@@ -237,7 +241,7 @@ class BiaffineNetwork(ParserNetwork):
         self.graph: GraphScorer | None = None  # of enhanced dependencies, if they are predicted
         if scorer.predicts_deps:
             self.graph = GraphScorer(
-                size, arc=scorer.arc, label=scorer.label,
+                size, arc=max(1, scorer.arc // 2), label=GRAPH_LABEL,
                 labels=len(vocabulary.columns[COLUMN]), dropout=scorer.dropout,
             )  # fmt: skip
         self.learns_trees = scorer.partial == "marginal"

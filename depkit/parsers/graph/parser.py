@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -18,7 +17,13 @@ from depkit.parsers.graph.candidates import MBR, Request, parse_candidates
 from depkit.parsers.graph.config import Algorithm, Calibration
 from depkit.parsers.graph.constraints import DEPRELS, check_constraints, read_constraints
 from depkit.parsers.graph.decoding import Decoding, decode_heads
-from depkit.parsers.graph.deps import COLUMN, choose_arcs, is_reachable, label_relations
+from depkit.parsers.graph.deps import (
+    COLUMN,
+    candidate_heads,
+    choose_relations,
+    is_reachable,
+    restore_relations,
+)
 from depkit.parsers.graph.probabilities import head_marginals
 from depkit.treebank.valid_labels import ValidLabels
 from depkit.trees.decode import decode
@@ -166,14 +171,14 @@ class GraphParser(Parser):
         argmax that are no trees, are left unchanged.
         """
         arcs = scores.fetch_arcs()
-        chosen: dict[int, list[list[int]]] = {}
-        for row, sentence in enumerate(sentences):
-            if "deps" in sentence.format.columns and is_reachable(sentence.head):
-                size = len(sentence) + 1
-                chosen[row] = choose_arcs(arcs[row, :size, :size], sentence.head)
+        candidates = {
+            row: candidate_heads(arcs[row, : len(sentence) + 1, : len(sentence) + 1], sentence.head)
+            for row, sentence in enumerate(sentences)
+            if "deps" in sentence.format.columns and is_reachable(sentence.head)
+        }
         triples = [
             (row, word, head)
-            for row, heads in chosen.items()
+            for row, heads in candidates.items()
             for word, word_heads in enumerate(heads, start=1)
             for head in word_heads
         ]
@@ -183,10 +188,10 @@ class GraphParser(Parser):
         symbols = self.vocabulary.columns[COLUMN].symbols
         labels = iter([symbols[index] for index in best.tolist()])
         results = list(sentences)
-        for row, heads in chosen.items():
-            names = [list(islice(labels, len(word_heads))) for word_heads in heads]
-            relations = label_relations(sentences[row], heads, names)
-            results[row] = write_graph(sentences[row], relations)
+        for row, heads in candidates.items():
+            labelled = [list(zip(word_heads, labels, strict=False)) for word_heads in heads]
+            chosen = choose_relations(arcs[row], sentences[row].head, labelled)
+            results[row] = write_graph(sentences[row], restore_relations(sentences[row], chosen))
         return results
 
     def _make_sentence(

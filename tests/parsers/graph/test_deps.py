@@ -14,7 +14,8 @@ from depkit.nn.graph_scorer import GraphScorer
 from depkit.parsers.graph.deps import (
     COLUMN,
     MOST_HEADS,
-    choose_arcs,
+    candidate_heads,
+    choose_relations,
     has_deps,
     is_reachable,
     learned_relations,
@@ -80,19 +81,39 @@ def trees(size: int):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_every_word_is_reachable(size: int) -> None:
-    """For all trees of up to 4 words and random scores; arcs beyond the chosen ones are needed."""
+    """For all trees of up to 4 words, with random scores and labels."""
     random = np.random.default_rng(size)
     for heads in trees(size):
         scores = random.normal(-0.5, 1, (size + 1, size + 1))
         scores[0] = -np.inf
         np.fill_diagonal(scores, -np.inf)
-        chosen = choose_arcs(scores, heads)
-        assert reachable(chosen) == set(range(size + 1))
-        positive = [np.flatnonzero(row > 0).tolist() for row in scores[1:]]
-        if reachable(positive) == set(range(size + 1)):
-            assert chosen == positive
-        for word_heads, required, head in zip(chosen, positive, heads, strict=True):
-            assert set(required) <= set(word_heads) <= {*required, head}
+        candidates = candidate_heads(scores, heads)
+        for row, found, head in zip(scores[1:], candidates, heads, strict=True):
+            assert found == sorted({*np.flatnonzero(row > 0), head})
+        labels = random.choice(["=", "obj", "=:*|obj"], (size + 1, size + 1))
+        labelled = [[(h, labels[w, h]) for h in found] for w, found in enumerate(candidates, 1)]
+        chosen = choose_relations(scores, heads, labelled)
+        assert reachable([[h for h, _ in pairs] for pairs in chosen]) == set(range(size + 1))
+        for pairs, before, head in zip(chosen, labelled, heads, strict=True):
+            others = [(h, label.removeprefix("=:*|")) for h, label in before if h != head]
+            others = [(h, label) for h, label in others if label != "="]
+            # All but the relation of the tree is certain; without another one, it is there, too.
+            assert [(h, label) for h, label in pairs if h != head] == others
+            assert others or [h for h, _ in pairs] == [head]
+
+
+def test_the_relation_of_the_tree_can_be_replaced() -> None:
+    """As that of a relative pronoun by `ref`, where the word is reachable without it."""
+    scores = np.full((4, 4), -1.0)
+    scores[1, 0] = scores[2, 1] = scores[3, 1] = scores[1, 2] = 1
+    candidates = candidate_heads(scores, [0, 1, 2])
+    assert candidates == [[0, 2], [1], [1, 2]]
+    labelled = [[(0, "="), (2, "obj")], [(1, "=")], [(1, "ref"), (2, "=")]]
+    expected = [[(0, "="), (2, "obj")], [(1, "=")], [(1, "ref")]]
+    assert choose_relations(scores, [0, 1, 2], labelled) == expected
+    labelled[0][0] = (0, "=")
+    scores[1, 0] = -1  # Without the root's relation, no word would be reachable.
+    assert choose_relations(scores, [0, 1, 2], labelled) == expected
 
 
 def reachable(heads) -> set[int]:
