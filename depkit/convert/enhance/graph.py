@@ -15,6 +15,7 @@ class GrowingGraph:
     universal: [words + 1] The relations of the tree without their subtypes.
     children: [words + 1] The dependents in the tree, in the order of the sentence.
     relations: [words + 1] The enhanced heads and labels of a word.
+    added: [words + 1] The words and labels of the relations that were added to a head.
 
     Raises FormatError if the heads are not a tree.
     """
@@ -37,6 +38,8 @@ class GrowingGraph:
         pairs = zip(self.head, self.deprel, strict=True)
         self.relations: list[list[Relation]] = [[pair] for pair in pairs]
         self.relations[0] = []
+        self.added: list[list[tuple[int, str]]] = [[] for _ in self.head]
+        self._coordinators: dict[int, dict[int, list[int]]] = {}
 
     def words(self) -> range:
         return range(1, self.size)
@@ -45,19 +48,38 @@ class GrowingGraph:
         """Return the dependents in the tree with one of some universal relations."""
         return [child for child in self.children[word] if self.universal[child] in relations]
 
-    def enhanced_dependents(self, head: int, *relations: str) -> list[tuple[int, str]]:
-        """Return the enhanced dependents with one of some universal relations, and the labels."""
-        return [
-            (word, label)
-            for word in self.words()
-            for other, label in self.relations[word]
-            if other == head and universal(label) in relations
-        ]
-
     def add(self, word: int, head: int, label: str) -> None:
         """Add a relation, unless the word has it or the head is the word itself."""
         if word != head and (head, label) not in self.relations[word]:
             self.relations[word].append((head, label))
+            self.added[head].append((word, label))
+
+    def arguments(self, head: int, *relations: str) -> list[tuple[int, str]]:
+        """Return the first dependent with one of some universal relations, and its conjuncts.
+
+        Relations that have been added count as well. Returns words and labels.
+        """
+        pairs = [(child, self.deprel[child]) for child in self.children[head]]
+        found = [
+            (word, label)
+            for word, label in sorted(pairs + self.added[head])
+            if universal(label) in relations
+        ]
+        return [x for x in found if self.first_conjunct(x[0]) == self.first_conjunct(found[0][0])]
+
+    def coordinators(self, word: int) -> list[int]:
+        """Return the coordinators of a conjunct, or else of the next one, or of the previous one."""
+        head = self.head[word]
+        if head not in self._coordinators:
+            conjuncts = self.dependents(head, "conj")
+            own = [self.dependents(conjunct, "cc") for conjunct in conjuncts]
+            # Backwards for the next ones, then forwards for those that have none after them.
+            for order in (reversed(range(len(own))), iter(range(len(own)))):
+                last: list[int] = []
+                for index in order:
+                    last = own[index] = own[index] or last
+            self._coordinators[head] = dict(zip(conjuncts, own, strict=True))
+        return self._coordinators[head][word]
 
     def first_conjunct(self, word: int) -> int:
         """Return the first conjunct of the outermost coordination that a word is a conjunct of."""

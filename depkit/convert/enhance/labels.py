@@ -34,21 +34,12 @@ def introduction(graph: GrowingGraph, word: int, label: str) -> str:
     """
     kind = universal(label)
     if kind == "conj":
-        introducing = _coordinators(graph, word)
+        introducing = graph.coordinators(word)
     else:
         introducing = [x for name in EXTENDED[kind] for x in graph.dependents(word, name)][-1:]
     if not introducing and kind == "advcl":
         introducing = _leading_adverb(graph, word)
     return "_".join(filter(None, (_text(graph, child) for child in introducing)))
-
-
-def _coordinators(graph: GrowingGraph, word: int) -> list[int]:
-    conjuncts = graph.dependents(graph.head[word], "conj")
-    index = conjuncts.index(word)
-    for conjunct in conjuncts[index:] + conjuncts[:index][::-1]:
-        if found := graph.dependents(conjunct, "cc"):
-            return found
-    return []
 
 
 def _leading_adverb(graph: GrowingGraph, clause: int) -> list[int]:

@@ -104,9 +104,9 @@ def _add_subjects(graph: GrowingGraph, conventions: Conventions) -> None:
             governor = graph.head[graph.head[word]]
         else:
             continue
-        subjects = graph.enhanced_dependents(governor, *OBJECTS)
+        subjects = graph.arguments(governor, *OBJECTS)
         if not subjects or graph.lemma[governor] in conventions.subject_control:
-            subjects = graph.enhanced_dependents(governor, "nsubj")
+            subjects = graph.arguments(governor, "nsubj")
         for subject, label in subjects:
             if label != "nsubj:outer":
                 graph.add(subject, word, conventions.controlled_subject)
