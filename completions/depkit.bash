@@ -250,7 +250,7 @@ _depkit_options() {
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --where --width --diff --all --alternatives --color --svg --tikz --output --encoding --quiet --verbose --help --debug" ;;
         "report") echo "--output --limit-sentences --where --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
-        "info") echo "--recipes --models --json --quiet --verbose --help --debug" ;;
+        "info") echo "--recipes --models --settings --json --quiet --verbose --help --debug" ;;
     esac
 }
 

@@ -398,6 +398,7 @@ complete -c depkit -n '__depkit_is_command "report"' -l debug -d 'If there is an
 complete -c depkit -n '__depkit_is_command "info"' -f -a 'af en-ewt ga is nb uk (__depkit_directories)'
 complete -c depkit -n '__depkit_is_command "info"' -l recipes -d 'List what each recipe is for, and the rows of the tables of papers with the commands that train their models.'
 complete -c depkit -n '__depkit_is_command "info"' -l models -d 'List the bundled models with their languages, treebanks, licences, sizes and scores: LAS on the dev part of the treebank, with gold words and on raw text, as in the CoNLL 2018 shared task.'
+complete -c depkit -n '__depkit_is_command "info"' -l settings -d 'List the settings of --set KEY=VALUE with their meanings, the values that they take, their defaults, and the recipes that set them. MODEL can be a section, such as encoder, or the name of a setting, such as training.rate.'
 complete -c depkit -n '__depkit_is_command "info"' -l json -d 'Print one JSON object.'
 complete -c depkit -n '__depkit_is_command "info"' -s q -l quiet -d 'Print nothing on stderr except errors.'
 complete -c depkit -n '__depkit_is_command "info"' -s v -l verbose -d 'Also print all settings of the model, as TOML.'
