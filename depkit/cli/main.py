@@ -46,6 +46,7 @@ COMMANDS = {
     "show": "Draw dependency trees in the terminal or as an SVG image.",
     "report": "Compare parsed files with a gold file on one HTML page.",
     "info": "Show versions and devices, or describe a model.",
+    "docs": "Write a site that explains depkit.",
 }
 
 _TORCHRUN_SIGNAL = (

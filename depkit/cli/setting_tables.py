@@ -1,7 +1,6 @@
 """What `depkit info --settings` prints about the settings of `--set KEY=VALUE`."""
 
 from collections.abc import Iterable
-from itertools import groupby
 from textwrap import fill
 from typing import Any
 
@@ -55,8 +54,10 @@ def render_settings(settings: Iterable[Setting]) -> str:
     for each in settings:
         lines = [f"{each.name} = {show_value(each.default)}"]
         lines += [f"takes {each.takes}", *setting_notes(each), each.meaning]
-        if each.recipes:
-            lines.append(f"recipes: {'; '.join(describe_recipes(each))}")
+        by_value = recipes_by_value(each).items()
+        if by_value:
+            texts = (f"{value} in {', '.join(names)}" for value, names in by_value)
+            lines.append(f"recipes: {'; '.join(texts)}")
         paragraphs.append("\n".join([lines[0], *map(_indent, lines[1:])]))
     return "\n\n".join(paragraphs)
 
@@ -80,11 +81,12 @@ def setting_notes(setting: Setting) -> list[str]:
     return notes
 
 
-def describe_recipes(setting: Setting) -> list[str]:
-    """Return a text for each value of a setting in recipes, with the names of the recipes."""
-    values = [(show_value(value), name) for name, value in setting.recipes.items()]
-    by_value = groupby(sorted(values), lambda pair: pair[0])
-    return [f"{value} in {', '.join(name for _, name in group)}" for value, group in by_value]
+def recipes_by_value(setting: Setting) -> dict[str, list[str]]:
+    """Return the names of the recipes that set a setting, by its value, in the order of values."""
+    values: dict[str, list[str]] = {}
+    for name, value in setting.recipes.items():
+        values.setdefault(show_value(value), []).append(name)
+    return dict(sorted(values.items()))
 
 
 def show_value(value: Any) -> str:
