@@ -28,7 +28,7 @@ from depkit.files.atomic import PathLike, atomic_directory
 from depkit.training.recipe import recipe_settings
 
 _ASSETS = ("site.css", "search.js")
-_INDEX = "search-index.js"
+_INDEX, _TREE = "search-index.js", "tree.svg"
 
 
 def write_site(directory: PathLike) -> int:
@@ -59,7 +59,7 @@ def check_replaceable(directory: Path) -> None:
 
 
 def _is_of_site(path: Path) -> bool:
-    if path.name in (*_ASSETS, _INDEX):
+    if path.name in (*_ASSETS, _INDEX, _TREE):
         return True
     return path.suffix == ".html" and path.is_file() and GENERATOR in path.read_text("utf-8")
 
@@ -74,6 +74,7 @@ def make_site() -> dict[str, str]:
     files |= {name: web.joinpath(name).read_text("utf-8") for name in _ASSETS}
     rows = [(entry.title, entry.kind, address, entry.text) for address, entry in _entries(pages)]
     text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    files[_TREE] = text_pages.draw_tree()
     return files | {_INDEX: f"depkitIndex([\n{text}\n]);\n"}
 
 
@@ -88,9 +89,9 @@ def _make_pages() -> list[Page]:
         text_pages.make_start(find_target, tutorials),
         *tutorials,
         text_pages.make_conventions(find_target),
-        setting_page.make_page(),
-        recipe_page.make_page(),
-        model_page.make_page(),
+        setting_page.make_page(find_target),
+        recipe_page.make_page(find_target),
+        model_page.make_page(find_target),
         api_page.make_page(),
         *command_pages.make_pages(_link_commands),
     ]
@@ -106,12 +107,18 @@ def _find_target(code: str, settings: Mapping[str, None]) -> str:
 
 
 def _link_commands(text: str) -> str:
-    """Return the HTML of a text of the help, in which names of commands are links."""
-    words = escape(text, quote=False).split(" ")
-    for i, word in enumerate(words[1:], 1):
+    """Return the HTML of a text of the help: commands become links, options are not broken."""
+    words: list[str] = []
+    for word in escape(text, quote=False).split(" "):
         name = word.rstrip(".,;:)")
-        if name in COMMANDS and words[i - 1].lstrip("(") == "depkit":
-            words[i] = f'<a href="command-{name}.html">{name}</a>{word.removeprefix(name)}'
+        rest = word.removeprefix(name)
+        if name in COMMANDS and words and words[-1].lstrip("(") == "depkit":
+            before = words.pop().removesuffix("depkit")
+            words.append(f'{before}<a href="command-{name}.html">depkit {name}</a>{rest}')
+        elif name.startswith("--") and name != "--":
+            words.append(f'<code class="option">{name}</code>{rest}')
+        else:
+            words.append(word)
     return " ".join(words)
 
 

@@ -99,11 +99,17 @@ def _render_paragraph(text: str) -> str:
         return f"<h4>{first.removesuffix(':')}</h4>\n<dl>{''.join(map(_render_item, items))}</dl>"
     if first.lstrip().startswith(">>>"):
         return render_code(dedent(text))
-    return render_blocks([make_block(text.splitlines())], {}, lambda code: "")
+    return render_blocks([make_block(text.splitlines())], {}, _find_target)
+
+
+def _find_target(code: str) -> str:
+    """Return the address of a public name on the page, "" for other code."""
+    name = code.removeprefix("depkit.").partition("(")[0]
+    return f"#depkit.{name}" if name in import_module("depkit").__all__ else ""
 
 
 def _render_item(text: str) -> str:
     name, colon, meaning = " ".join(text.split()).partition(": ")
     if not colon:
         return f"<dd>{render_inline(name)}</dd>"
-    return f"<dt><code>{escape(name)}</code></dt><dd>{render_inline(meaning)}</dd>"
+    return f"<dt><code>{escape(name)}</code></dt><dd>{render_inline(meaning, _find_target)}</dd>"

@@ -1,5 +1,6 @@
 """The page of bundled models: the facts of `depkit info --models`, and the models' cards."""
 
+from collections.abc import Callable
 from html import escape
 
 from depkit.cli.model_tables import COLUMNS, model_facts, model_rows
@@ -13,14 +14,14 @@ treebank, which was not used in training, with gold words and on raw text, as in
 shared task. `depkit info --models` prints the table, `depkit info MODEL` more about a model."""
 
 
-def make_page() -> Page:
+def make_page(find_target: Callable[[str], str]) -> Page:
     """Return the page of all bundled models."""
     facts = model_facts()
     rows = [
         [f'<a href="#{row[0]}">{row[0]}</a>', *map(escape, row[1:])] for row in model_rows(facts)
     ]
     lines = [
-        f'<h1>Bundled models</h1>\n<p class="lead">{render_inline(_INTRODUCTION)}</p>',
+        f'<h1>Bundled models</h1>\n<p class="lead">{render_inline(_INTRODUCTION, find_target)}</p>',
         render_table(map(escape, COLUMNS), rows),
     ]
     entries = []

@@ -63,6 +63,7 @@ def render_page(page: Page, pages: Iterable[Page]) -> str:
 <body>
 <a class="skip" href="#main">Skip to the text</a>
 <header>
+<div class="bar">
 <a class="home" href="index.html">depkit</a>
 <a class="contents" href="#contents">Contents</a>
 <form action="search.html" role="search">
@@ -70,6 +71,7 @@ def render_page(page: Page, pages: Iterable[Page]) -> str:
 <input type="search" id="query" name="q" autocomplete="off" aria-controls="found">
 <div id="found" hidden></div>
 </form>
+</div>
 </header>
 <div class="columns">
 <main id="main">
@@ -79,7 +81,9 @@ def render_page(page: Page, pages: Iterable[Page]) -> str:
 {_render_navigation(page, pages)}
 </nav>
 </div>
-<footer><p>depkit {__version__}. This site was written by <code>depkit docs</code>.</p></footer>
+<footer>
+<p class="bar">depkit {__version__}. This site was written by <code>depkit docs</code>.</p>
+</footer>
 </body>
 </html>
 """

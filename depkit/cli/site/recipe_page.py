@@ -1,7 +1,9 @@
 """The page of recipes: the facts of `depkit info --recipes`, and what each file sets."""
 
+from collections.abc import Callable, Iterator
 from html import escape
 from itertools import groupby
+from textwrap import dedent
 from typing import Any
 
 from depkit.cli.recipe_tables import NEEDS, all_recipe_facts
@@ -16,18 +18,18 @@ papers, whose scores they reproduce on the data of the paper. `depkit info RECIP
 `depkit info --recipes` lists all."""
 
 
-def make_page() -> Page:
+def make_page(find_target: Callable[[str], str]) -> Page:
     """Return the page of all recipes."""
     facts = all_recipe_facts()
     lines = [
-        f'<h1>Recipes</h1>\n<p class="lead">{render_inline(_INTRODUCTION)}</p>',
+        f'<h1>Recipes</h1>\n<p class="lead">{render_inline(_INTRODUCTION, find_target)}</p>',
         f"<p>{escape(NEEDS)}</p>",
     ]
     entries = []
     for name, about in facts["recipes"].items():
         rows = [row for row in facts["rows"] if name in row["recipes"]]
         lines.append(f'<h2 id="{name}">{name}</h2>')
-        lines += [f"<p>{render_inline(text)}</p>" for text in about.split("\n\n")]
+        lines += _render_about(about, find_target)
         lines.append(
             _render_rows(rows)
             or render_code(f"depkit train TRAIN --dev DEV -o DIR --recipe {name}")
@@ -37,6 +39,15 @@ def make_page() -> Page:
         lines.append(f"<details><summary>Settings of {name}</summary>{toml}</details>")
         entries.append(Entry(name, "recipe", name, " ".join(about.split())))
     return Page("recipes", "Recipes", "\n".join(lines), "Reference", "", entries)
+
+
+def _render_about(text: str, find_target: Callable[[str], str]) -> Iterator[str]:
+    """Yield the text about a recipe, in which indented lines are commands."""
+    for paragraph in text.split("\n\n"):
+        for is_code, group in groupby(paragraph.splitlines(), lambda line: line[:2] == "  "):
+            lines = "\n".join(group)
+            html = render_inline(lines, find_target)
+            yield render_code(dedent(lines)) if is_code else f"<p>{html}</p>"
 
 
 def _render_rows(rows: list[dict[str, Any]]) -> str:

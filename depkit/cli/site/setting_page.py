@@ -1,5 +1,6 @@
 """The page of settings: the facts of `depkit info --settings`."""
 
+from collections.abc import Callable
 from html import escape
 from itertools import groupby
 
@@ -14,11 +15,11 @@ a TOML file for `--config`. A setting that has no effect is refused. `depkit inf
 this page."""
 
 
-def make_page() -> Page:
+def make_page(find_target: Callable[[str], str]) -> Page:
     """Return the page of all settings, by section."""
     settings = all_settings()
     lines = [
-        f'<h1>Settings</h1>\n<p class="lead">{render_inline(_INTRODUCTION)}</p>',
+        f'<h1>Settings</h1>\n<p class="lead">{render_inline(_INTRODUCTION, find_target)}</p>',
         f"<p>{escape(NOTE)}</p>",
     ]
     ids = setting_ids(settings)
@@ -28,7 +29,7 @@ def make_page() -> Page:
         lines.append(f'<h2 id="section-{section}">{title}</h2>\n<dl>')
         for setting in group:
             name = ids[id(setting)]
-            lines.append(_render_setting(setting, name))
+            lines.append(_render_setting(setting, name, find_target))
             entries.append(Entry(setting.name, "setting", name, setting.meaning))
         lines.append("</dl>")
     return Page("settings", "Settings", "\n".join(lines), "Reference", "", entries)
@@ -44,11 +45,11 @@ def setting_ids(settings: list[Setting]) -> dict[int, str]:
     return ids
 
 
-def _render_setting(setting: Setting, name: str) -> str:
+def _render_setting(setting: Setting, name: str, find_target: Callable[[str], str]) -> str:
     facts = [f"takes {setting.takes}", *setting_notes(setting)]
     lines = [
         f'<dt id="{name}"><code>{setting.name} = {escape(show_value(setting.default))}</code></dt>',
-        f"<dd>{render_inline(setting.meaning)}",
+        f"<dd>{render_inline(setting.meaning, find_target)}",
         f'<br><span class="facts">{escape("; ".join(facts))}</span>',
     ]
     if setting.recipes:

@@ -7,6 +7,8 @@ from importlib import resources
 from depkit.cli.site.markdown import Block, heading_id, render_blocks, render_table, split_blocks
 from depkit.cli.site.page import Entry, Page
 from depkit.corpus.formats import FORMATS, NON_TABULAR, SUFFIXES
+from depkit.corpus.sentence import Sentence
+from depkit.drawing.trees.svg import draw_sentence
 from depkit.score.punctuation import POLICIES, PTB_TAGS
 
 # The tutorials in the order of the navigation, with the readers that each is for
@@ -47,6 +49,18 @@ def make_conventions(find_target: Callable[[str], str]) -> Page:
     """Return the page of formats, and of how scores are defined."""
     parts = {"formats": _render_formats(), "policies": _render_policies()}
     return _make_page("conventions", "Reference", find_target, parts)
+
+
+def draw_tree() -> str:
+    """Return the figure of the first page, as an SVG image."""
+    words = ("She", "gave", "the", "dog", "a", "bone", ".")
+    tree = Sentence.from_words(
+        words,
+        upos=["PRON", "VERB", "DET", "NOUN", "DET", "NOUN", "PUNCT"],
+        head=[2, 0, 4, 2, 6, 2, 2],
+        deprel=["nsubj", "root", "det", "iobj", "det", "obj", "punct"],
+    )
+    return draw_sentence(tree)
 
 
 def _make_page(
