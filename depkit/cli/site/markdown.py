@@ -110,7 +110,8 @@ def render_inline(text: str, find_target: Callable[[str], str] = lambda code: ""
         code, strong, image, label, target = match.groups()
         if code:
             address = find_target(code)
-            html = f"<code>{escape(code)}</code>"
+            kind = ' class="option"' if code.startswith("-") and " " not in code else ""
+            html = f"<code{kind}>{escape(code)}</code>"
             return f'<a href="{escape(address)}">{html}</a>' if address else html
         if strong:
             return f"<strong>{escape(strong)}</strong>"

@@ -57,8 +57,7 @@ def _render_rows(rows: list[dict[str, Any]]) -> str:
         lines.append(f"<h3>{escape(paper)}</h3>\n<dl>")
         for row in group:
             score = escape(f"{row['score']}; needs {row['needs']}")
-            lines.append(
-                f"<dt>{escape(row['table'])}</dt>\n<dd>{score}{render_code(row['command'])}</dd>"
-            )
+            command = render_code(row["command"])
+            lines.append(f"<dt>{escape(row['table'])}</dt>\n<dd>{score}\n{command}</dd>")
         lines.append("</dl>")
     return "\n".join(lines)

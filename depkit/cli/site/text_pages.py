@@ -21,7 +21,7 @@ TUTORIALS = {
 }
 _OTHER_FORMATS = {
     "ptb": "bracketed trees, as in the Penn Treebank",
-    "parquet": "one row a sentence, with the columns of CoNLL-U as lists (extra `parquet`)",
+    "parquet": "one row a sentence, with the columns of CoNLL-U as lists; needs the extra parquet",
 }
 
 
@@ -34,7 +34,7 @@ def read_blocks(name: str) -> list[Block]:
 def make_start(find_target: Callable[[str], str], tutorials: Iterable[Page]) -> Page:
     """Return the first page."""
     links = "".join(
-        f'<li><a href="{page.file}">{escape(page.title)}</a> (for {page.label})</li>'
+        f'<li><a href="{page.file}">{escape(page.title)}</a>, {page.label.lower()}</li>'
         for page in tutorials
     )
     return _make_page("index", "", find_target, {"tutorials": f"<ul>{links}</ul>"})
@@ -71,7 +71,9 @@ def _make_page(
     headings = [block.text for block in blocks if block.kind in ("h2", "h3")]
     kind = "tutorial" if group == "Tutorials" else "text"
     entries = [Entry(title, kind), *(Entry(text, title, heading_id(text)) for text in headings)]
-    label = f"For {TUTORIALS[name.removeprefix('tutorial-')]}" if kind == "tutorial" else ""
+    label = "Start" if name == "index" else ""
+    if kind == "tutorial":
+        label = f"For {TUTORIALS[name.removeprefix('tutorial-')]}"
     body = render_blocks(blocks, parts, find_target)
     return Page(name, title, body, group, label, entries)
 
