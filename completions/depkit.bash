@@ -223,6 +223,11 @@ _depkit_value() {
                 0) echo "model" ;;
             esac
             ;;
+        "docs")
+            case $2 in
+                -o | --output) echo "directory" ;;
+            esac
+            ;;
     esac
 }
 
@@ -251,6 +256,7 @@ _depkit_options() {
         "show") echo "--style --sentence --where --width --diff --all --alternatives --color --svg --tikz --output --encoding --quiet --verbose --help --debug" ;;
         "report") echo "--output --limit-sentences --where --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
         "info") echo "--recipes --models --settings --json --quiet --verbose --help --debug" ;;
+        "docs") echo "--output --quiet --help --debug" ;;
     esac
 }
 
@@ -289,7 +295,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag serve jackknife export eval analyze convert check diff suspects search select edit stats show report info"
+        reply="words train ensemble distill parse tag serve jackknife export eval analyze convert check diff suspects search select edit stats show report info docs"
     fi
     COMPREPLY=()
     case $reply in

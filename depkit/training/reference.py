@@ -74,16 +74,17 @@ class _Field:
 
 
 def all_settings() -> list[Setting]:
-    """Return all settings of `--set KEY=VALUE`, in the order of `recipe_settings`."""
+    """Return all settings of `--set KEY=VALUE`, by section."""
     groups: dict[tuple[str, ...], list[_Field]] = {}
     for field in _walk_all():
         same = "" if field.is_selector else repr((*field.field, field.meaning))
         groups.setdefault((field.name, same), []).append(field)
     values = {name: _read_values(name) for name in recipe_names()}
     settings = [_make_setting(fields, values) for fields in groups.values()]
-    order = {name: index for index, name in enumerate(recipe_settings())}
-    known = [setting for setting in settings if setting.name in order]
-    return sorted(known, key=lambda setting: order[setting.name])
+    names = recipe_settings()
+    sections = list(dict.fromkeys(name.rpartition(".")[0] for name in names))
+    known = [setting for setting in settings if setting.name in names]
+    return sorted(known, key=lambda s: (sections.index(s.section), names.index(s.name)))
 
 
 def _walk_all() -> Iterator[_Field]:

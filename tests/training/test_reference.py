@@ -13,7 +13,9 @@ def settings():
 
 
 def test_every_setting_has_a_meaning(settings):
-    assert list(dict.fromkeys(each.name for each in settings)) == recipe_settings()
+    sections = list(dict.fromkeys(each.section for each in settings))
+    assert {each.name for each in settings} == set(recipe_settings())
+    assert settings == sorted(settings, key=lambda each: sections.index(each.section))
     names = [(each.name, each.only) for each in settings if len(each.meaning.split()) < 2]
     assert names == [], "write a comment beside the field, which says what the setting means"
     assert all(each.takes for each in settings)
