@@ -218,14 +218,14 @@ _depkit_value() {
                 --subtypes) echo "words keep drop" ;;
             esac
             ;;
-        "info")
-            case $2 in
-                0) echo "model" ;;
-            esac
-            ;;
         "docs")
             case $2 in
                 -o | --output) echo "directory" ;;
+            esac
+            ;;
+        "info")
+            case $2 in
+                0) echo "model" ;;
             esac
             ;;
     esac
@@ -255,8 +255,8 @@ _depkit_options() {
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --where --width --diff --all --alternatives --color --svg --tikz --output --encoding --quiet --verbose --help --debug" ;;
         "report") echo "--output --limit-sentences --where --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
-        "info") echo "--recipes --models --settings --json --quiet --verbose --help --debug" ;;
         "docs") echo "--output --quiet --help --debug" ;;
+        "info") echo "--recipes --models --settings --json --quiet --verbose --help --debug" ;;
     esac
 }
 
@@ -295,7 +295,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag serve jackknife export eval analyze convert check diff suspects search select edit stats show report info docs"
+        reply="words train ensemble distill parse tag serve jackknife export eval analyze convert check diff suspects search select edit stats show report docs info"
     fi
     COMPREPLY=()
     case $reply in

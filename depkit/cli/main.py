@@ -45,8 +45,8 @@ COMMANDS = {
     "stats": "Count words, tags, relations and tree shapes in treebanks.",
     "show": "Draw dependency trees in the terminal or as an SVG image.",
     "report": "Compare parsed files with a gold file on one HTML page.",
-    "info": "Show versions and devices, or describe a model.",
     "docs": "Write a site that explains depkit.",
+    "info": "Show versions and devices, or describe a model.",
 }
 
 _TORCHRUN_SIGNAL = (

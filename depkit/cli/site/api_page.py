@@ -15,7 +15,7 @@ from depkit.convert.treebank import convert
 # The public methods of a class that are for users; by default all that have a docstring.
 _METHODS = {"Parser": ("parse", "tag", "read")}
 _SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises")
-_MODULE = re.compile(r"\b(?:[a-z_]\w*+\.)++(?=\w)")  # in depkit.corpus.sentence.Sentence
+_NAME = re.compile(r"[A-Za-z_][\w.]*+")  # such as depkit.corpus.sentence.Sentence
 _WIDTH = 90  # characters of a signature in one line
 
 
@@ -75,9 +75,9 @@ def _render_signature(name: str, each: Any) -> str:
         return ""
     signature = inspect.signature(each)
     parameters = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    text = _MODULE.sub("", str(signature.replace(parameters=parameters))).replace("'", "")
+    text = _shorten(signature.replace(parameters=parameters)).replace("'", "")
     if len(name + text) > _WIDTH:
-        texts = [_MODULE.sub("", str(parameter)) for parameter in parameters]
+        texts = list(map(_shorten, parameters))
         kinds = [parameter.kind for parameter in parameters]
         if parameters[0].KEYWORD_ONLY in kinds and parameters[0].VAR_POSITIONAL not in kinds:
             texts.insert(kinds.index(parameters[0].KEYWORD_ONLY), "*")
@@ -85,6 +85,11 @@ def _render_signature(name: str, each: Any) -> str:
         lines = "".join(f"    {line},\n" for line in texts)
         text = f"(\n{lines})" + f" -> {result}" * bool(result)
     return render_code(name + text)
+
+
+def _shorten(signature: Any) -> str:
+    """Return the text of a signature without the modules of types."""
+    return _NAME.sub(lambda match: match[0].rpartition(".")[2], str(signature))
 
 
 def _render_docstring(text: str) -> str:
