@@ -72,7 +72,10 @@ def make_site() -> dict[str, str]:
     files[everything.file] = render_page(everything, pages)
     web = resources.files("depkit.cli.site").joinpath("web")
     files |= {name: web.joinpath(name).read_text("utf-8") for name in _ASSETS}
-    rows = [(entry.title, entry.kind, address, entry.text) for address, entry in _entries(pages)]
+    rows = [
+        (entry.title, entry.kind, address, entry.text.replace("`", ""))
+        for address, entry in _entries(pages)
+    ]
     text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     files[_TREE] = text_pages.draw_tree()
     return files | {_INDEX: f"depkitIndex([\n{text}\n]);\n"}
@@ -137,5 +140,7 @@ def _make_list(pages: Iterable[Page]) -> Page:
     note = "All that the search finds. It needs JavaScript; this list does not."
     lines = [f"<h1>Everything</h1>\n<p>{render_inline(note)}</p>"]
     for kind, links in kinds.items():
-        lines.append(f'<h2>{escape(kind)}</h2>\n<ul class="all">{"".join(links)}</ul>')
+        lines.append(
+            f'<h2>{escape(kind[0].upper() + kind[1:])}</h2>\n<ul class="all">{"".join(links)}</ul>'
+        )
     return Page("search", "Everything", "\n".join(lines))

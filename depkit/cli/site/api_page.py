@@ -71,11 +71,16 @@ def _render_object(name: str, each: Any) -> str:
 
 def _render_signature(name: str, each: Any) -> str:
     """Return the signature without the modules of types; a long one has a line a parameter."""
-    if isinstance(each, property) or (inspect.isclass(each) and issubclass(each, Exception)):
+    if isinstance(each, property) or inspect.isclass(each):  # users do not make these objects
         return ""
     signature = inspect.signature(each)
-    parameters = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    text = _shorten(signature.replace(parameters=parameters)).replace("'", "")
+    parameters = [
+        parameter.replace(annotation=_unquote(parameter.annotation))
+        for parameter in signature.parameters.values()
+        if parameter.name not in ("self", "cls")
+    ]
+    result = _unquote(signature.return_annotation)
+    text = _shorten(signature.replace(parameters=parameters, return_annotation=result))
     if len(name + text) > _WIDTH:
         texts = list(map(_shorten, parameters))
         kinds = [parameter.kind for parameter in parameters]
@@ -85,6 +90,16 @@ def _render_signature(name: str, each: Any) -> str:
         lines = "".join(f"    {line},\n" for line in texts)
         text = f"(\n{lines})" + f" -> {result}" * bool(result)
     return render_code(name + text)
+
+
+class _Annotation(str):
+    """An annotation that is written as a string, and shown like others."""
+
+    __repr__ = str.__str__
+
+
+def _unquote(annotation: Any) -> Any:
+    return _Annotation(annotation) if isinstance(annotation, str) else annotation
 
 
 def _shorten(signature: Any) -> str:

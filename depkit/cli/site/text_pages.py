@@ -68,7 +68,7 @@ def _make_page(
 ) -> Page:
     blocks = read_blocks(name)
     title = blocks[0].text
-    headings = [block.text for block in blocks if block.kind in ("h2", "h3")]
+    headings = [block.text for block in blocks if block.kind in ("h2", "h3") and name != "index"]
     kind = "tutorial" if group == "Tutorials" else "text"
     entries = [Entry(title, kind), *(Entry(text, title, heading_id(text)) for text in headings)]
     label = "Start" if name == "index" else ""

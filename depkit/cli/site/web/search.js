@@ -4,6 +4,7 @@
 // cannot fetch JSON; it is loaded when somebody begins to search.
 (() => {
   const MAX_RESULTS = 30;
+  const MAX_TEXT = 120; // characters
   const input = document.getElementById("query");
   const box = document.getElementById("found");
   box.setAttribute("aria-live", "polite");
@@ -56,7 +57,8 @@
     for (const [, [title, kind, address, text]] of found.slice(0, MAX_RESULTS)) {
       const link = make("a", title, make("li", "", list));
       link.href = address;
-      make("span", text ? `${kind}: ${text.slice(0, 120)}` : kind, link);
+      const start = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+      make("span", text ? `${kind}: ${start}` : kind, link);
     }
   };
 
