@@ -25,7 +25,7 @@ from depkit.cli.site import (
 from depkit.cli.site.markdown import render_inline
 from depkit.cli.site.page import GENERATOR, Entry, Page, render_page
 from depkit.files.atomic import PathLike, atomic_directory
-from depkit.training.recipe import recipe_settings
+from depkit.training.recipe import recipe_names, recipe_settings
 
 _ASSETS = ("site.css", "search.js")
 _INDEX, _TREE = "search-index.js", "tree.svg"
@@ -61,7 +61,8 @@ def check_replaceable(directory: Path) -> None:
 def _is_of_site(path: Path) -> bool:
     if path.name in (*_ASSETS, _INDEX, _TREE):
         return True
-    return path.suffix == ".html" and path.is_file() and GENERATOR in path.read_text("utf-8")
+    is_page = path.suffix == ".html" and path.is_file()
+    return is_page and GENERATOR in path.read_text("utf-8", errors="replace")
 
 
 def make_site() -> dict[str, str]:
@@ -101,7 +102,9 @@ def _make_pages() -> list[Page]:
 
 
 def _find_target(code: str, settings: Mapping[str, None]) -> str:
-    """Return the address that describes a command or a setting, "" for other code."""
+    """Return the address that describes a command, a setting or a recipe, "" for other code."""
+    if code in recipe_names():
+        return f"recipes.html#{code}"
     if code.partition("=")[0] in settings:
         return f"settings.html#{code.partition('=')[0]}"
     program, _, rest = code.partition(" ")

@@ -13,9 +13,9 @@ from depkit.parsers.settings import to_toml
 from depkit.training.recipe import ABOUT_ROWS, read_shipped_file
 
 _INTRODUCTION = """\
-A recipe is a set of settings for `--recipe` of `depkit train`. Some belong to rows of the tables of
-papers, whose scores they reproduce on the data of the paper. `depkit info RECIPE` describes one,
-`depkit info --recipes` lists all."""
+A recipe is a set of settings for `--recipe` of `depkit train`. Some stand for rows of the tables of
+papers, which are listed with the score of the paper, the data that they need and the command.
+`depkit info RECIPE` describes one, `depkit info --recipes` lists all."""
 
 
 def make_page(find_target: Callable[[str], str]) -> Page:

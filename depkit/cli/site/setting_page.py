@@ -22,7 +22,7 @@ def make_page(find_target: Callable[[str], str]) -> Page:
         f'<h1>Settings</h1>\n<p class="lead">{render_inline(_INTRODUCTION, find_target)}</p>',
         f"<p>{escape(NOTE)}</p>",
     ]
-    ids = setting_ids(settings)
+    ids = _setting_ids(settings)
     entries = []
     for section, group in groupby(settings, lambda setting: setting.section):
         title = f"Section {section}" if section else "Outside all sections"
@@ -35,7 +35,7 @@ def make_page(find_target: Callable[[str], str]) -> Page:
     return Page("settings", "Settings", "\n".join(lines), "Reference", "", entries)
 
 
-def setting_ids(settings: list[Setting]) -> dict[int, str]:
+def _setting_ids(settings: list[Setting]) -> dict[int, str]:
     """Return the ids of the elements of settings: their names, with a number for a second one."""
     counts: dict[str, int] = {}
     ids = {}

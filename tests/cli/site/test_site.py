@@ -113,6 +113,15 @@ def test_every_command_has_a_page_with_its_options(documents):
         assert all(example in text for example in command.examples)
 
 
+def test_texts_link_to_commands_settings_and_recipes(site):
+    suspects = site["command-suspects.html"]
+    assert '<a href="command-edit.html">depkit edit</a> makes in the treebank' in suspects
+    assert '<code class="option">--parses</code> or' in suspects
+    recipes, settings = site["recipes.html"], '<a href="settings.html#inputs.treebank">'
+    assert '<a href="recipes.html#selfatt"><code>selfatt</code></a>' in recipes
+    assert f"{settings}<code>inputs.treebank=25</code></a>" in site["tutorial-language.html"]
+
+
 def test_every_setting_recipe_and_model_is_described(documents):
     settings, text = all_settings(), documents["settings.html"].text
     assert {each.name for each in settings} <= set(documents["settings.html"].ids)
@@ -161,7 +170,7 @@ def test_a_site_is_replaced_and_other_directories_are_not(tmp_path, site, monkey
     assert docs("-o", target, "-q") == ("", "")
     assert {path.name for path in target.iterdir()} == site.keys()
     for name in ("notes.txt", "own.html"):
-        (target / name).write_text("<p>my own</p>")
+        (target / name).write_bytes(b"<p>my own \xff</p>")
         with pytest.raises(FileExistsError, match=f"not of a site, such as {name}; choose"):
             write_site(target)
         (target / name).unlink()
