@@ -221,6 +221,11 @@ _depkit_value() {
                 --subtypes) echo "words keep drop" ;;
             esac
             ;;
+        "docs")
+            case $2 in
+                -o | --output) echo "directory" ;;
+            esac
+            ;;
         "info")
             case $2 in
                 0) echo "model" ;;
@@ -253,7 +258,8 @@ _depkit_options() {
         "stats") echo "--json --from --encoding --quiet --verbose --help --debug" ;;
         "show") echo "--style --sentence --where --width --diff --all --alternatives --enhanced --color --svg --tikz --output --encoding --quiet --verbose --help --debug" ;;
         "report") echo "--output --limit-sentences --where --enhanced --evalb --predicted --punct --subtypes --encoding --quiet --verbose --help --debug" ;;
-        "info") echo "--recipes --models --json --quiet --verbose --help --debug" ;;
+        "docs") echo "--output --quiet --help --debug" ;;
+        "info") echo "--recipes --models --settings --json --quiet --verbose --help --debug" ;;
     esac
 }
 
@@ -292,7 +298,7 @@ _depkit() {
     elif [[ $command ]]; then
         reply=$(_depkit_value "$command" "$number")
     else
-        reply="words train ensemble distill parse tag serve jackknife export eval analyze convert check diff suspects search select edit stats show report info"
+        reply="words train ensemble distill parse tag serve jackknife export eval analyze convert check diff suspects search select edit stats show report docs info"
     fi
     COMPREPLY=()
     case $reply in
@@ -301,7 +307,7 @@ _depkit() {
     case $reply in
         file) _depkit_add -f -- "$current" ;;
         directory) _depkit_add -d -- "$current" ;;
-        model) _depkit_add -d -W "af cs de en-ewt fa ga is ja ko nb ro uk" -- "$current" ;;
+        model) _depkit_add -d -W "af de en-ewt fa ga he is it ja nb pl ro uk" -- "$current" ;;
         "words "*) _depkit_add -W "${reply#words }" -- "$current" ;;
     esac
     [[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2> /dev/null # the value of KEY= follows

@@ -77,6 +77,7 @@ COMMANDS = {
     "show": "show IN/tiny.conllu --svg OUT/trees.svg",
     "report": "report IN/tiny.conllu IN/tiny.conllu -o OUT/report.html",
     "info": "info en-ewt",
+    "docs": "docs -o OUT/site",
 }  # fmt: skip
 NEEDS = {
     "train-elmo": "h5py", "parse-ray": "ray", "parse-parquet": "pyarrow", "parse-url": "fsspec",

@@ -22,6 +22,7 @@ def info_command(
     model: Annotated[str | None, typer.Argument(metavar="MODEL")] = None,
     recipes: Annotated[bool, typer.Option("--recipes")] = False,
     models: Annotated[bool, typer.Option("--models")] = False,
+    settings: Annotated[bool, typer.Option("--settings")] = False,
     as_json: Annotated[bool, typer.Option("--json")] = False,
     quiet: Quiet = False,  # has no effect, but all commands accept it
     verbose: Annotated[
@@ -40,12 +41,25 @@ def info_command(
     Example: depkit info kk2018
 
     Example: depkit info --models
+
+    Example: depkit info --settings encoder
     """
-    for option, is_given in (("recipes", recipes), ("models", models)):
-        if is_given and (model is not None or (recipes and models)):
+    lists = {"recipes": recipes, "models": models, "settings": settings}
+    for option, is_given in lists.items():
+        is_alone = sum(lists.values()) == 1 and (model is None or settings)
+        if is_given and not is_alone:
             raise typer.BadParameter(
                 f"it lists all {option}; leave MODEL and other lists out", param_hint=f"--{option}"
             )
+    if settings:
+        from depkit.cli.setting_tables import render_settings, select_settings, setting_facts
+
+        selected = select_settings(model or "")
+        if as_json:
+            print_output(json.dumps(setting_facts(selected), indent=2, ensure_ascii=False))
+        else:
+            print_output(render_settings(selected))
+        return
     if models:
         from depkit.cli.model_tables import model_facts, render_models
 

@@ -45,6 +45,7 @@ COMMANDS = {
     "stats": "Count words, tags, relations and tree shapes in treebanks.",
     "show": "Draw dependency trees in the terminal or as an SVG image.",
     "report": "Compare parsed files with a gold file on one HTML page.",
+    "docs": "Write a site that explains depkit.",
     "info": "Show versions and devices, or describe a model.",
 }
 

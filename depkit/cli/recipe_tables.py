@@ -9,7 +9,7 @@ from typing import Any
 from depkit.training.recipe import make_recipe, read_recipe_text, recipe_names
 from depkit.training.rows import Row, all_rows, recipe_rows
 
-_WORDS = """\
+NEEDS = """\
 In the commands, TRAIN and DEV are treebanks, DIR is a model directory, VECTORS is a file of word
 vectors (GloVe, word2vec or fastText), and TRAIN.hdf5 and DEV.hdf5 are files of ELMo vectors."""
 
@@ -56,7 +56,7 @@ def _render_rows(rows: Iterable[Row]) -> Iterator[str]:
     is_first = True
     for paper, group in groupby(rows, lambda row: row.paper):
         if is_first:
-            yield _WORDS
+            yield NEEDS
             is_first = False
         yield paper
         for row in group:

@@ -31,16 +31,23 @@ class Bounds:
             return ""
         if isinstance(value, int) and value > maximum:
             return f"is too large; it takes {maximum} at most"
-        numbers = f"{self.minimum:g} or more"
-        if self.above is not None:
-            numbers = f"a number above {self.above:g}"
-        elif self.below is not None:
-            numbers = f"from {self.minimum:g} to less than {self.below:g}"
-        elif value > maximum:
-            numbers = f"from {self.minimum:g} to {maximum:g}"
-        elif value == math.inf:
-            numbers = "a finite number"
+        numbers = self.describe()
+        if self.above is None and self.below is None:
+            if value > maximum:
+                numbers = f"from {self.minimum:g} to {maximum:g}"
+            elif value == math.inf:
+                numbers = "a finite number"
         return f"is {value!r}; it takes {numbers}"
+
+    def describe(self) -> str:
+        """Say which numbers the setting takes, without the limits of all sizes and counts."""
+        if self.above is not None:
+            return f"a number above {self.above:g}"
+        if self.below is not None:
+            return f"from {self.minimum:g} to less than {self.below:g}"
+        if self.maximum is not None and self.maximum < MAX_SIZE:
+            return f"from {self.minimum:g} to {self.maximum:g}"
+        return f"{self.minimum:g} or more"
 
 
 def setting(

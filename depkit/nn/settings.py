@@ -12,7 +12,7 @@ from depkit.files.bounds import MAX_COUNT, Bounds, setting
 class Encoder:
     """What the settings of all encoders have; section encoder."""
 
-    kind: str
+    kind: str  # which encoder computes the vector of a word in its sentence
     # Inputs are projected to `input_size`, and the module applies their dropout itself.
     projects_inputs: ClassVar[bool] = False
     is_identity: ClassVar[bool] = False  # it returns its inputs
@@ -42,7 +42,7 @@ class BiLSTM(Encoder):
     """Section encoder with kind=bilstm: a bidirectional LSTM."""
 
     kind: Literal["bilstm"] = "bilstm"
-    layers: int = setting(3, minimum=1)
+    layers: int = setting(3, minimum=1)  # number of layers
     size: int = setting(400, minimum=1)  # size of the hidden state in each direction
     dropout: float = setting(0.33, below=1)  # dropout between layers
     # dropout of the hidden state between two time steps
@@ -62,7 +62,7 @@ class AttentionEncoder(Encoder):
 
     projects_inputs: ClassVar[bool] = True
     reads_stop: ClassVar[bool] = True
-    layers: int = setting(3, minimum=1)
+    layers: int = setting(3, minimum=1)  # number of layers of self-attention
     size: int = setting(400, minimum=1)  # size of the vectors between layers
     heads: int = setting(8, minimum=1)  # attention heads of a layer
     head_size: int = setting(25, minimum=1)  # size of the query, key and value vectors of a head
@@ -161,7 +161,7 @@ class Stacked(SelfAttention):
     projects_inputs: ClassVar[bool] = False
     reads_graph: ClassVar[bool] = False
     kind: Literal["stacked"] = "stacked"  # type: ignore[assignment]
-    lstm_layers: int = setting(3, minimum=1)
+    lstm_layers: int = setting(3, minimum=1)  # number of layers of the BiLSTM
     lstm_size: int = setting(400, minimum=1)  # size of the hidden state in each direction
     # dropout between the layers of the BiLSTM, and of the vectors that the self-attention reads
     lstm_dropout: float = setting(0.33, below=1)

@@ -70,6 +70,7 @@ class ParserConfig:
     family is its only allowed value and its default.
     """
 
+    # what is predicted, and how
     family: str = field(default="", kw_only=True)
     inputs: Inputs = field(default_factory=Inputs)
     encoder: Encoder = field(default_factory=BiLSTM, metadata=KINDS)

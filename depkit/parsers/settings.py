@@ -47,7 +47,7 @@ def from_dict(
         ConfigError: A key is unknown or has a wrong value, or values contradict each other; the
             message names the settings.
     """
-    known, alternatives = _read_fields(kind), list(map(_read_fields, others))
+    known, alternatives = read_fields(kind), list(map(read_fields, others))
     values_of_fields: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{path}{key}"
@@ -99,12 +99,12 @@ def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
         written: The tables of settings that the user wrote.
         path: As for `from_dict`.
     """
-    for key, field in _read_fields(type(config)).items():
+    for key, field in read_fields(type(config)).items():
         value, name = getattr(config, key), f"{path}{key}"
         if key not in written:
             continue
         if field.kinds:
-            own = _read_fields(type(value))
+            own = read_fields(type(value))
             for other in (name for name in written[key] if name not in own):
                 _refuse_other_kind(field.kinds, other, written[key][other], name)
             check_effects(value, written[key], f"{name}.")
@@ -115,7 +115,7 @@ def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
 
 def _refuse_other_kind(kinds: Sequence[type], key: str, value: Any, path: str) -> None:
     """Raise ConfigError if only other kinds of a section have a key, unless it has its default."""
-    fields = {kind: _read_fields(kind) for kind in kinds}
+    fields = {kind: read_fields(kind) for kind in kinds}
     having = [kind for kind in kinds if key in fields[kind]]
     if having and value != fields[having[0]][key].default:
         names = " or ".join(kind.kind for kind in having)  # type: ignore[attr-defined]
@@ -145,7 +145,7 @@ def setting_names(kind: type, path: str = "", at_test_time: bool = False) -> lis
         at_test_time: Whether to list only those that can be changed for a trained model.
     """
     names = []
-    for key, field in _read_fields(kind).items():
+    for key, field in read_fields(kind).items():
         for section in field.kinds:
             names += setting_names(section, f"{path}{key}.", at_test_time)
         if not field.kinds and (field.bounds.at_test_time or not at_test_time):
@@ -153,14 +153,16 @@ def setting_names(kind: type, path: str = "", at_test_time: bool = False) -> lis
     return list(dict.fromkeys(names))
 
 
-class _Field(NamedTuple):
+class SettingField(NamedTuple):
+    """A field of a configuration dataclass: a setting or a section."""
+
     type: Any
     kinds: Sequence[type]  # of a section: the dataclasses that it can be; otherwise none
     bounds: Bounds
     default: Any
 
 
-def _read_fields(kind: Any) -> dict[str, _Field]:
+def read_fields(kind: Any) -> dict[str, SettingField]:
     """Return the fields of a dataclass, by name."""
     fields = {}
     hints = typing.get_type_hints(kind)
@@ -169,7 +171,7 @@ def _read_fields(kind: Any) -> dict[str, _Field]:
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
         kinds = field.metadata.get("kinds", [hint] if dataclasses.is_dataclass(hint) else [])
-        fields[field.name] = _Field(hint, list(kinds), get_bounds(field), default)
+        fields[field.name] = SettingField(hint, list(kinds), get_bounds(field), default)
     return fields
 
 
@@ -217,7 +219,7 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
 
 def keep_valid(kind: type, values: dict[str, Any]) -> dict[str, Any]:
     """Return the values of settings that a dataclass takes, and those that it does not have."""
-    fields, valid = _read_fields(kind), {}
+    fields, valid = read_fields(kind), {}
     for key, value in values.items():
         with contextlib.suppress(ConfigError):
             if key in fields:

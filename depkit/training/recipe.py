@@ -66,6 +66,7 @@ class Training:
     # of Adam: an L2 penalty; of AdamW: weights are multiplied by 1 - rate * weight_decay
     weight_decay: float = 0.0
     decay_biases: bool = True  # false: no weight decay of biases and of layer normalisation
+    # Adam (Kingma and Ba 2015) or AdamW (Loshchilov and Hutter 2019)
     optimizer: Literal["adam", "adamw"] = "adam"
     clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
     # Updates over which the rate rises linearly, before the schedule begins; a number below 1 is
@@ -77,10 +78,13 @@ class Training:
     # after each `decay_updates` updates, "plateau" after each `plateau` epochs without a better dev
     # score. Updates are counted from the end of the warm-up.
     schedule: Literal["linear", "exponential", "step", "plateau", "constant"] = "linear"
+    # the factor of the rate in schedules other than "linear" and "constant"
     decay: float = setting(0.75, needs={"schedule": ["exponential", "step", "plateau"]})
+    # the number of updates after which the rate has been multiplied by `decay`
     decay_updates: int = setting(
         5000, minimum=1, maximum=MAX_COUNT, needs={"schedule": ["exponential", "step"]}
     )
+    # the number of epochs without a better dev score after which the rate is multiplied by `decay`
     plateau: int = setting(5, minimum=1, maximum=MAX_COUNT, needs={"schedule": ["plateau"]})
     # The dev score that selects the best epoch: "LAS" (the default) or "UAS" for a parser, "tags",
     # the mean accuracy of the predicted columns, for a tagger.
@@ -91,6 +95,7 @@ class Training:
     # spmrl, or a parameter file (.prm). "auto" is spmrl if labels of train carry features, as in
     # NP##f=s##, otherwise collins.
     evalb: str = "auto"
+    # The type in which matrices are multiplied; "auto" is bfloat16 if the device computes in it
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     # The type of the weights in the model directory; "int8" is for matrices, with a scale for each
     # row or column
@@ -112,7 +117,7 @@ class TokenizerTraining:
 
     enabled: bool = True  # train a tokenizer if the treebank contains its text
     size: int = setting(80, minimum=1)  # of the network's layers
-    dropout: float = setting(0.1, below=1)
+    dropout: float = setting(0.1, below=1)  # of the outputs of the layers
     epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)  # more for a small treebank
     rate: float = 4e-3  # the highest learning rate
     # The share of the paragraphs of which an epoch also has a variant: in capital letters, with
@@ -198,7 +203,7 @@ def make_recipe(
         name = RENAMED.get(base, base)
     if name not in recipe_names():
         raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
-    tables = _read_shipped(name)
+    tables = read_shipped(name)
     # whether the file has all settings, and not only those to be changed
     is_complete = "format_version" in overrides
     if is_complete:
@@ -277,14 +282,14 @@ def read_shipped_file(name: str) -> dict[str, Any]:
     return tomllib.loads(read_recipe_text(name))
 
 
-def _read_shipped(name: str) -> dict[str, Any]:
+def read_shipped(name: str) -> dict[str, Any]:
     """Read the tables of a shipped recipe, which override those of its base recipe, if any."""
     tables = read_shipped_file(name)
     for key in ABOUT_ROWS:
         tables.pop(key, None)
     if "base" not in tables:
         return tables
-    base = _read_shipped(tables.pop("base"))
+    base = read_shipped(tables.pop("base"))
     overlay(base, tables)
     return base
 

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 import depkit
 from depkit.parsers import model_directory
 from depkit.parsers.model_directory import CARD, CONFIG, TOKENIZER, VOCABULARY, WEIGHTS, ModelError
+from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import recipe_names
 from tests.cli.commands import Command
 from tests.parsers.small_parsers import make_parser, save_parser
@@ -271,6 +272,24 @@ def test_the_bundled_models_are_listed():
     assert facts["en-ewt"]["language"] == "en" and facts["en-ewt"]["las_raw"] > 80
 
 
-@pytest.mark.parametrize("arguments", [("--models", "en-ewt"), ("--models", "--recipes")])
+def test_settings_are_listed_by_section():
+    out = run("--settings", "encoder")
+    assert "encoder.window = 0\n    takes a whole number, 0 or more\n    only with" in out
+    assert "can be changed for a trained model" in out and "training.rate" not in out
+    assert max(map(len, out.splitlines())) <= 100
+    (rate,) = load_facts("--settings", "training.rate")
+    assert rate["default"] == 2e-3 and rate["recipes"]["selfatt"] == 3e-3
+    predict = " ".join(run("--settings", "scorer.predict").split())
+    assert "[upos, xpos, feats, lemma] in tagger; [xpos] in kk2018-small" in predict
+    assert "has no effect without inputs.char\n" in run("--settings", "inputs.char_kind")
+    assert len(load_facts("--settings")) > len(load_facts("--settings", "inputs")) > 20
+    with pytest.raises(ConfigError, match="'traning'; did you mean training"):
+        run("--settings", "traning")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--models", "en-ewt"), ("--models", "--recipes"), ("--settings", "--models")],
+)
 def test_a_list_stands_alone(arguments):
     assert "leave MODEL and other lists out" in str(info.failure(*arguments))

@@ -89,6 +89,7 @@ COMMANDS = {
     "show": ("show INPUTS/parsed.conllu --svg trees.svg", ""),
     "show-stdout": ("show INPUTS/parsed.conllu", ""),
     "info": ("info INPUTS/teacher --json", ""),
+    "docs": ("docs -o site", ""),
 }  # fmt: skip
 
 

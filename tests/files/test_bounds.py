@@ -32,7 +32,7 @@ class House:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"hours": 0}, "clock.hours is 0; it takes 1 or more"),
+        ({"hours": 0}, "clock.hours is 0; it takes from 1 to 24"),
         ({"hours": 25}, "clock.hours is too large; it takes 24 at most"),
         ({"size": -1}, "clock.size is -1; it takes 0 or more"),
         ({"size": MAX_SIZE + 1}, f"clock.size is too large; it takes {MAX_SIZE} at most"),

@@ -9,7 +9,8 @@ from pathlib import Path
 from depkit.cli.pages.bash import bash_script
 from depkit.cli.pages.fish import fish_script
 from depkit.cli.pages.inventory import commands
-from depkit.cli.pages.manual import page, page_name
+from depkit.cli.pages.manual import page
+from depkit.cli.pages.wording import page_name
 from depkit.cli.pages.zsh import zsh_script
 from depkit.parsers.model_directory import bundled_models
 

@@ -7,6 +7,17 @@ from itertools import chain
 
 from depkit.cli.pages.inventory import Command, Parameter
 from depkit.cli.pages.promises import REPRODUCIBILITY, SECURITY
+from depkit.cli.pages.wording import (
+    FILES,
+    PRECEDENCE,
+    SESSION,
+    STATUS,
+    environment,
+    has_variables,
+    page_name,
+    parameter_text,
+    synopsis,
+)
 
 _ESCAPES = str.maketrans(
     {
@@ -21,24 +32,6 @@ _ESCAPES = str.maketrans(
 )
 
 _CODE_WIDTH = 69  # characters of a command line in a page of 80 columns
-_SESSION = (
-    ("Parse English text:", "depkit parse < in.txt > out.conllu"),
-    ("Look at the trees:", "depkit show out.conllu"),
-    ("Train a parser:", "depkit train train.conllu --dev dev.conllu -o en.model --max-time 90m"),
-    ("Parse with the new parser:", "depkit parse --model en.model dev.conllu -o parsed.conllu"),
-    ("Evaluate the parser:", "depkit eval dev.conllu parsed.conllu"),
-)
-_FILES = (
-    "The file name - means standard input or standard output. Files whose names end in .gz or .xz"
-    " are read and written in compressed form. Missing directories of output files are created."
-    " Only data is written to standard output; all messages go to standard error."
-)
-_STATUS = (
-    ("0", "The command was successful."),
-    ("1", "The data has errors, or the command has failed; a message says why."),
-    ("2", "The command line is wrong."),
-    ("130", "The command was interrupted."),
-)
 
 
 def page(command: Command, subcommands: Sequence[Command]) -> str:
@@ -47,25 +40,25 @@ def page(command: Command, subcommands: Sequence[Command]) -> str:
     description, examples = list(command.description), _code_block(command.examples)
     command_list: list[tuple[str, str]] = []
     if not command.name:
-        description += ["Every command has its own manual page and the option --help.", _FILES]
+        description += ["Every command has its own manual page and the option --help.", FILES]
         command_list = [
             (f"{_bold(page_name(subcommand))}(1)", f"{subcommand.summary}.")
             for subcommand in subcommands
         ]
-        steps = [[".PP", *_lines(text), *_code_block([line])] for text, line in _SESSION]
+        steps = [[".PP", *_lines(text), *_code_block([line])] for text, line in SESSION]
         examples = list(chain.from_iterable(steps))[1:]
     names = ["depkit", *map(page_name, subcommands)]
     see_also = [f"{_bold(page)}(1)" for page in names if page != name]
     sections = {
         "NAME": _lines(f"{name} - {_lower_first(command.summary)}"),
-        "SYNOPSIS": [_synopsis(command)],
+        "SYNOPSIS": [synopsis(command, _bold, _italic)],
         "DESCRIPTION": _paragraphs(description),
         "COMMANDS": _tagged_list(command_list),
         "ARGUMENTS": _tagged_list(map(_entry, command.arguments)),
         "OPTIONS": _tagged_list(map(_entry, command.options)),
         "EXAMPLES": examples,
         "ENVIRONMENT": _environment([command] if command.name else subcommands),
-        "EXIT STATUS": _tagged_list(_STATUS),
+        "EXIT STATUS": _tagged_list(STATUS),
         "REPRODUCIBILITY": [] if command.name else _paragraphs(REPRODUCIBILITY),
         "SECURITY": [] if command.name else _paragraphs(SECURITY),
         "SEE ALSO": [",\n".join(see_also)],
@@ -80,11 +73,6 @@ def page(command: Command, subcommands: Sequence[Command]) -> str:
     for title, body in sections.items():
         lines += [f".SH {title}", *body] if body else []
     return "\n".join(lines) + "\n"
-
-
-def page_name(command: Command) -> str:
-    """Return the name of a command's page: depkit-parse, or depkit."""
-    return f"depkit-{command.name}".removesuffix("-")
 
 
 def _lower_first(text: str) -> str:
@@ -150,65 +138,12 @@ def _entry(parameter: Parameter) -> tuple[str, str]:
     tag = " ".join([", ".join(names), *([_italic(label)] if label else [])]).strip()
     if parameter.repeatable and not parameter.names:
         tag += "..."
-    kind = "option" if parameter.names else "argument"
-    sentences = [
-        _sentence(parameter.help),
-        f"This {kind} is required." if parameter.required else "",
-        f"{label} must be {parameter.limits}." if parameter.limits else "",
-        f"Default: {parameter.default}." if parameter.default else "",
-        f"Environment variable: {parameter.variable}." if parameter.variable else "",
-    ]
-    return tag, " ".join(filter(None, sentences))
-
-
-def _sentence(text: str) -> str:
-    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _synopsis(command: Command) -> str:
-    """Return the short form of the command line: [OPTION]..., required options, arguments."""
-    if not command.name:
-        return f"{_bold('depkit')} {_italic('COMMAND')} [{_italic('ARGUMENT')}]..."
-    parts = [_bold(f"depkit {command.name}"), f"[{_italic('OPTION')}]..."]
-    for option in command.options:
-        if option.required and option.value:
-            parts.append(f"{_bold(max(option.names, key=len))} {_italic(option.value.label)}")
-    for argument in command.arguments:
-        if argument.value:
-            label = _italic(argument.value.label)
-            label = label if argument.required else f"[{label}]"
-            parts.append(label + "..." * argument.repeatable)
-    return " ".join(parts)
+    return tag, parameter_text(parameter)
 
 
 def _environment(commands: Sequence[Command]) -> list[str]:
     """Return the environment variables that commands read."""
-    options = [option for command in commands for option in command.options]
-    meanings = {
-        option.variable: f"This sets {max(option.names, key=len)} if the option is not given."
-        + " Separate several values by colons." * option.repeatable
-        for option in options
-        if option.variable
-    }
-    precedence = "An option on the command line takes precedence over its environment variable."
-    rule = [precedence] if meanings else []
-    if any("--encoding" in option.names for option in options):
-        meanings["DEPKIT_MAX_SENTENCE"] = (
-            "The largest size of a sentence, a tree or a line of text that is read, in bytes; each"
-            " line of a sentence counts as 64 bytes more. By default, it is 16777216 (16 MiB). The"
-            " limit keeps a broken or hostile file, such as an archive of zeros, from filling the"
-            " memory."
-        )
-    if any(name in ("--recipe", "--recipes") for option in options for name in option.names):
-        meanings["DEPKIT_CACHE"] = (
-            "The directory in which the outputs of frozen transformers are cached for the next"
-            " training. You can delete the files at any time. By default, it is the directory"
-            " depkit in XDG_CACHE_HOME or ~/.cache."
-        )
-    meanings["NO_COLOR"] = (
-        "If this is set, the output has no colours unless an option asks for them."
-    )
-    entries = _tagged_list(
-        (_bold(variable), meaning) for variable, meaning in sorted(meanings.items())
-    )
+    variables = environment(commands)
+    rule = [PRECEDENCE] if has_variables(commands) else []
+    entries = _tagged_list((_bold(name), meaning) for name, meaning in variables)
     return [*_paragraphs(rule), *entries]

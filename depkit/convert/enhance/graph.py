@@ -68,7 +68,7 @@ class GrowingGraph:
         return [x for x in found if self.first_conjunct(x[0]) == self.first_conjunct(found[0][0])]
 
     def coordinators(self, word: int) -> list[int]:
-        """Return the coordinators of a conjunct, or else of the next one, or of the previous one."""
+        """Return the coordinators of a conjunct, or else those of the next or previous one."""
         head = self.head[word]
         if head not in self._coordinators:
             conjuncts = self.dependents(head, "conj")

@@ -23,6 +23,8 @@ class Context:
     They are used besides the word embedding; set inputs.word=0 to replace it.
     """
 
+    # what computes contextual vectors of words: "transformer" is the encoder that `model` names;
+    # "elmo" means vectors that were computed before, see --elmo of depkit train
     source: Literal["none", "transformer", "elmo"] = "none"
     # transformer: directory of a Hugging Face encoder, or its name on the hub
     model: str = setting("", at_test_time=True)
