@@ -20,7 +20,7 @@ from depkit.parsers.inputs.tables import Table
 COLUMN = "deps"  # the name of the table of labels, and of the setting
 MOST_HEADS = 6  # of a word in training; further heads are left out
 OWN, FIRST, PRONOUN, CASE, SAME = "*", "&", "#", "$", "="
-SIGNS = (OWN, FIRST, PRONOUN, CASE)
+SIGNS = (OWN, CASE, FIRST, PRONOUN)  # the most likely ones first
 BOTH = "|"  # joins the labels of two relations to the same head
 
 
@@ -59,35 +59,42 @@ def shorten(graph: GrowingGraph, word: int, head: int, label: str) -> str:
         start, relation, rest = parts[0], parts[0], parts[1:]
     else:
         return label
-    texts = _texts(graph, word, head, relation)
-    signs = {text: sign for sign, text in reversed(texts.items()) if text}
+    signs = {
+        text: sign
+        for sign in reversed(SIGNS)
+        if rest and (text := _text(graph, word, head, relation, sign=sign))
+    }
     return ":".join([start, *(signs.get(part, part) for part in rest)])
 
 
 def restore(graph: GrowingGraph, word: int, head: int, label: str) -> str:
     """Return the label of a relation in the words of a sentence; the inverse of `shorten`."""
     start, *rest = label.split(":")
-    if not rest and start != SAME:
-        return label
     relation = graph.deprel[word] if start == SAME else start
-    texts = _texts(graph, word, head, relation)
-    parts = [texts.get(part, "") if part in SIGNS else part for part in rest]
+    if not rest:
+        return relation
+    parts = [
+        _text(graph, word, head, relation, sign=part) if part in SIGNS else part for part in rest
+    ]
     return ":".join(filter(None, [relation, *parts]))
 
 
-def _texts(graph: GrowingGraph, word: int, head: int, relation: str) -> dict[str, str]:
-    """Return the texts that signs stand for in a label of a word, most likely ones first."""
+def _text(graph: GrowingGraph, word: int, head: int, relation: str, *, sign: str) -> str:
+    """Return the text that a sign stands for in a label of a word; "" if there is none."""
     kind = universal(relation)
     if kind not in EXTENDED or (kind == "conj" and graph.universal[word] != "conj"):
-        return {}
-    texts = {OWN: introduction(graph, word, relation), CASE: case_text(graph, word)}
+        return ""
+    if sign == OWN:
+        return introduction(graph, word, relation)
+    if sign == CASE:
+        return case_text(graph, word)
     if kind == "conj":
-        return texts
-    first = graph.first_conjunct(word)
-    texts[FIRST] = introduction(graph, first, relation) if first != word else ""
+        return ""
+    if sign == FIRST:
+        first = graph.first_conjunct(word)
+        return introduction(graph, first, relation) if first != word else ""
     pronoun = next(relative_pronouns(graph, head), 0) if head else 0
-    texts[PRONOUN] = introduction(graph, pronoun, relation) if pronoun else ""
-    return texts
+    return introduction(graph, pronoun, relation) if pronoun else ""
 
 
 def targets(sentence: Sentence, table: Table, ignored: int) -> dict[str, list[int]]:
@@ -129,8 +136,21 @@ def candidate_heads(scores: np.ndarray, heads: Sequence[int]) -> list[list[int]]
         scores: [words + 1, words + 1] The logits of arcs, dependent first.
         heads: [words] The heads of a tree.
     """
-    positive = (np.flatnonzero(row > 0).tolist() for row in scores[1:])
-    return [sorted({*found, head}) for found, head in zip(positive, heads, strict=True)]
+    found: list[list[int]] = [[] for _ in heads]
+    for word, head in np.argwhere(scores[1:] > 0).tolist():
+        found[word].append(head)
+    return [
+        positive if head in positive else sorted([*positive, head])
+        for positive, head in zip(found, heads, strict=True)
+    ]
+
+
+def needs_label(sentence: Sentence, word: int, head: int) -> bool:
+    """Return whether the label of a relation does not follow from the tree of a parsed sentence.
+
+    It does for the head in the tree, where the relation is none of those that are extended.
+    """
+    return sentence.head[word - 1] != head or universal(sentence.deprel[word - 1]) in EXTENDED
 
 
 Labelled = list[tuple[int, str]]  # heads and their learned labels

@@ -19,9 +19,11 @@ from depkit.parsers.graph.constraints import DEPRELS, check_constraints, read_co
 from depkit.parsers.graph.decoding import Decoding, decode_heads
 from depkit.parsers.graph.deps import (
     COLUMN,
+    SAME,
     candidate_heads,
     choose_relations,
     is_reachable,
+    needs_label,
     restore_relations,
 )
 from depkit.parsers.graph.probabilities import head_marginals
@@ -176,20 +178,24 @@ class GraphParser(Parser):
             for row, sentence in enumerate(sentences)
             if "deps" in sentence.format.columns and is_reachable(sentence.head)
         }
-        triples = [
+        # The label of most relations of the tree follows from their relation.
+        unlabelled = [
             (row, word, head)
             for row, heads in candidates.items()
             for word, word_heads in enumerate(heads, start=1)
             for head in word_heads
+            if needs_label(sentences[row], word, head)
         ]
-        if not triples:
-            return list(sentences)
-        best = scores.fetch_labels(*np.array(triples, dtype=np.int64).T)
+        arcs_to_label = np.array(unlabelled, dtype=np.int64).reshape(-1, 3).T
+        best = scores.fetch_labels(*arcs_to_label).tolist() if unlabelled else []
         symbols = self.vocabulary.columns[COLUMN].symbols
-        labels = iter([symbols[index] for index in best.tolist()])
+        labels = {arc: symbols[index] for arc, index in zip(unlabelled, best, strict=True)}
         results = list(sentences)
         for row, heads in candidates.items():
-            labelled = [list(zip(word_heads, labels, strict=False)) for word_heads in heads]
+            labelled = [
+                [(head, labels.get((row, word, head), SAME)) for head in word_heads]
+                for word, word_heads in enumerate(heads, start=1)
+            ]
             chosen = choose_relations(arcs[row], sentences[row].head, labelled)
             results[row] = write_graph(sentences[row], restore_relations(sentences[row], chosen))
         return results

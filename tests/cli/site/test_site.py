@@ -146,7 +146,7 @@ def test_every_public_name_is_described(documents):
     )
     text = documents["api.html"].text
     assert "evaluate( gold: str | PathLike[str] | Sentence" in text
-    assert "*, align: bool = False, subtypes: str | None = None" in text
+    assert "*, align: bool = False, enhanced: bool = False" in text
     assert ">>> scores.UAS, scores.LAS (100.0, 50.0)" in text
 
 
