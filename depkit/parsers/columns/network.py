@@ -103,6 +103,7 @@ class MeanNetwork:
                     member.device,
                 )
                 for name, table in member.vocabulary.columns.items()
+                if name in vocabulary.columns
             }
             for member in members
         ]

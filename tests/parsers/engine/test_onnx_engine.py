@@ -340,7 +340,7 @@ def test_graphs_name_no_files_of_the_machine_that_exported_them():
 
 
 def tensor_starts(path):
-    """Return the types of the tensors of a file of weights by the positions of their first bytes."""
+    """Return the types of the tensors of a file of weights by their first bytes."""
     content = path.read_bytes()
     size = int.from_bytes(content[:8], "little")
     return {

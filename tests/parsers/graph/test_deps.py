@@ -11,6 +11,7 @@ from depkit.convert.enhance.graph import GrowingGraph
 from depkit.convert.enhance.rules import enhance, enhance_sentence
 from depkit.corpus.enhanced import collapse, read_graph
 from depkit.nn.graph_scorer import GraphScorer
+from depkit.parsers.ensembles import combine
 from depkit.parsers.graph.deps import (
     COLUMN,
     MOST_HEADS,
@@ -26,6 +27,7 @@ from depkit.parsers.graph.deps import (
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import Table
 from tests.convert.ud_trees import COORDINATION, RELATIVE, parse
+from tests.parsers.small_parsers import make_parser
 
 SENTENCES = [enhance_sentence(parse(rows)) for rows in (COORDINATION, RELATIVE)]
 
@@ -196,3 +198,7 @@ def test_training_and_parsing(tmp_path) -> None:
         assert has_deps(sentence) == is_reachable(sentence.head)
     (conllx,) = parser.parse([next(iter(depkit.convert(bare[:1], "conllx")))])
     assert "deps" not in conllx.format.columns
+    # Ensembles predict no graphs, whichever of their members do.
+    without = make_parser(SENTENCES)
+    for members in ([parser, parser], [parser, without], [without, parser]):
+        assert not any(map(has_deps, combine(members).parse(bare)))
