@@ -115,9 +115,9 @@ def _add_subjects(graph: GrowingGraph, conventions: Conventions) -> None:
 def _connect_relative_clauses(graph: GrowingGraph, conventions: Conventions) -> None:
     """Attach relative pronouns to antecedents, which take their relations in the clause."""
     for clause in graph.words():
-        if graph.deprel[clause] not in RELATIVE:
-            continue
         antecedent = graph.head[clause]
+        if graph.deprel[clause] not in RELATIVE or not antecedent:
+            continue
         pronoun = next(relative_pronouns(graph, clause), 0)
         if not pronoun:
             if graph.deprel[clause] == "acl:relcl":
