@@ -43,7 +43,7 @@ from depkit.score.mistakes import (
     confusion_rows,
     worst_sentence_rows,
 )
-from depkit.score.oracle import oracle_rows
+from depkit.score.oracle import oracle_panel, oracle_rows
 from depkit.score.report import Options, rows
 from depkit.score.request import Plan, Request
 from depkit.score.significance import DEFAULT_SEED, choices
@@ -138,11 +138,18 @@ def analyze_command(
         others = {
             "by": by, "bins": bins, "preset": preset, "confusion": confusion, "worst": worst,
             "calibration": calibration, "agreement": agreement, "top": top, "rer": rer,
-            "confidence": confidence, "test": test, "train": train, "where": where, "plot": plot,
+            "confidence": confidence, "test": test, "train": train, "where": where,
             "measure": measure,
         }  # fmt: skip
         _print_oracle(
-            gold, preds, oracle, others, evaluator=evaluator, metric=metric, layout=layout
+            gold,
+            preds,
+            oracle,
+            others,
+            evaluator=evaluator,
+            metric=metric,
+            layout=layout,
+            plot=plot,
         )
         return
     request = Request(
@@ -189,8 +196,9 @@ def _print_oracle(
     evaluator: Evaluator,
     metric: str | None,
     layout: str,
+    plot: str | None,
 ) -> None:
-    """Print the scores of the best of the first trees of each sentence.
+    """Print the scores of the best of the first trees of each sentence, and draw them over K.
 
     others: the arguments that have no effect on them.
     """
@@ -200,10 +208,14 @@ def _print_oracle(
         if value:
             raise ArgumentError(argument, "it has no effect on `oracle`; leave it out")
     name = find_metric(metric or evaluator.default_metric, ARCS)
+    if plot:
+        check_plot_path(plot)
     records, signature = oracle_rows(
         gold, preds, k, name, punct=evaluator.punct, subtypes=evaluator.subtypes,
         predicted=evaluator.predicted, encoding=evaluator.encoding,
     )  # fmt: skip
+    if plot:
+        draw_plot([oracle_panel(records, signature)], plot)
     print_tables([(records, [oracle_table(records)])], layout, signature)
 
 

@@ -59,7 +59,7 @@ SYSTEM_STYLES: list[tuple[str, Any, str, str]] = [
 
 
 def plot(
-    analyses: Sequence[Analysis | Reliability | Confusion],
+    analyses: Sequence[Analysis | Reliability | Confusion | Panel],
     path: str,
     measure: str | None = None,
     seed: int = DEFAULT_SEED,
@@ -71,8 +71,8 @@ def plot(
     other grouping becomes bars of F1 or, if there are several systems, of the differences from the
     first system. Statistics of confidences become a reliability diagram (Guo et al. 2017, Figure
     1): accuracy over mean confidence, with the diagonal on which they are equal. Confusions become
-    a heat map. The same input always gives the same bytes. The file is replaced only when the chart
-    is complete.
+    a heat map. Panels are drawn as they are. The same input always gives the same bytes. The file is
+    replaced only when the chart is complete.
 
     path: ends in .svg, .png or .pdf; measure: one of MEASURES, by default recall for curves and F1
     for bars; seed: of the bootstrap.
@@ -84,7 +84,7 @@ def plot(
     matplotlib = import_matplotlib()
     panels: list[Panel | Confusion] = []
     for analysis in analyses:
-        if isinstance(analysis, Confusion):
+        if isinstance(analysis, Confusion | Panel):
             panels.append(analysis)
         elif isinstance(analysis, Reliability):
             panels.append(make_diagram(analysis, seed))
@@ -92,7 +92,7 @@ def plot(
             panels.append(make_panel(analysis, measure, seed))
     choices = _choices(analyses[0])
     note = ""
-    if not all(isinstance(panel, Confusion) for panel in panels):
+    if any(isinstance(analysis, Analysis | Reliability) for analysis in analyses):
         choices, note = (*choices, ("seed", str(seed))), NOTE
     note += ", ".join(f"{name}: {choice}" for name, choice in choices)
     image = io.BytesIO()
@@ -105,7 +105,7 @@ def plot(
         stream.buffer.write(image.getvalue())
 
 
-def _choices(analysis: Analysis | Reliability | Confusion) -> tuple[tuple[str, str], ...]:
+def _choices(analysis: Analysis | Reliability | Confusion | Panel) -> tuple[tuple[str, str], ...]:
     return analysis.data.choices if isinstance(analysis, Reliability) else analysis.choices
 
 
@@ -221,16 +221,16 @@ def _limits(panel: Panel) -> tuple[float, float]:
 
 
 def _draw_sizes(panel: Panel, axes: "Axes", x: np.ndarray) -> None:
-    """Draw the number of gold words in each bin, and the names of at most 20 bins."""
+    """Draw the size of each bin, and the names of at most 20 bins."""
     bars = axes.bar(x, panel.sizes, width=0.7, color="#bbbbbb")
     if len(x) <= 13:
         axes.bar_label(bars, [f"{size:,}" for size in panel.sizes], fontsize=11)
         axes.margins(y=0.3)
         axes.set_yticks([])
         axes.spines.left.set_visible(False)
-        axes.set_ylabel("gold words")
+        axes.set_ylabel(f"gold {panel.unit}")
     else:
-        _use_log_scale(axes)
+        _use_log_scale(axes, panel.unit)
     axes.set_xlabel(textwrap.fill(panel.bin_label, MAX_LINE_LENGTH))
     step = -(-len(x) // 20)
     axes.set_xticks(x[::step], panel.bins[::step])
@@ -238,11 +238,11 @@ def _draw_sizes(panel: Panel, axes: "Axes", x: np.ndarray) -> None:
         axes.tick_params(axis="x", rotation=90)
 
 
-def _use_log_scale(axes: "Axes") -> None:
+def _use_log_scale(axes: "Axes", unit: str = "words") -> None:
     axes.set_yscale("log")
     axes.set_ylim(bottom=0.7)
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_ylabel("words, log")
+    axes.set_ylabel(f"{unit}, log")
 
 
 def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:

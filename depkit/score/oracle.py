@@ -13,6 +13,8 @@ from depkit.corpus.io import PathLike, read
 from depkit.corpus.probabilities import group_trees
 from depkit.files.errors import FormatError
 from depkit.score.attachment import ARCS, read_data
+from depkit.score.panels import Panel
+from depkit.score.table import short_names
 
 ORACLE_COLUMNS = ("system", "metric", "trees", "sentences", "correct", "scored", "score")
 
@@ -66,3 +68,30 @@ def oracle_rows(
             row = (os.fspath(pred), metric, rank + 1, enough, total, scored, 100.0 * total / scored)
             rows.append(dict(zip(ORACLE_COLUMNS, row, strict=True)))
     return rows, signature
+
+
+def oracle_panel(rows: Sequence[dict[str, Any]], signature: str) -> Panel:
+    """Return the contents of a plot of the scores over the number of trees, without intervals.
+
+    rows, signature: the results of `oracle_rows`.
+    """
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    most = max(row["trees"] for row in rows)
+    values = np.full((len(systems), most), np.nan)
+    sizes = np.zeros(most, dtype=np.int64)
+    for row in rows:
+        values[systems.index(row["system"]), row["trees"] - 1] = row["score"]
+        sizes[row["trees"] - 1] = max(sizes[row["trees"] - 1], row["sentences"])
+    return Panel(
+        curves=True,
+        value_label=f"{rows[0]['metric']} of the best tree, %",
+        bin_label="first trees of a sentence",
+        bins=[str(number) for number in range(1, most + 1)],
+        sizes=sizes,
+        names=short_names(systems),
+        values=values,
+        low=values,
+        high=values,
+        choices=tuple(tuple(part.split(":", 1)) for part in signature.split("|")[1:]),  # type: ignore[misc]
+        unit="sentences",
+    )

@@ -1,6 +1,6 @@
 """The contents of plots as data: curves for groupings by a number, bars for other groupings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class Panel:
     values: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    choices: tuple[tuple[str, str], ...] = ()  # the settings behind the numbers
+    unit: str = "words"  # what the sizes count
 
     @property
     def drawn_systems(self) -> range:
@@ -49,7 +51,7 @@ class Diagram(Panel):
     Values and confidences are NaN where a system has no words.
     """
 
-    confidence: np.ndarray
+    confidence: np.ndarray = field(kw_only=True)
 
 
 def make_diagram(reliability: Reliability, seed: int = DEFAULT_SEED) -> Diagram:

@@ -5,8 +5,10 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from depkit.score.oracle import oracle_panel, oracle_rows
 from tests.cli.commands import Command, write_tree
 
 run = Command("analyze")
@@ -381,11 +383,29 @@ def test_the_oracle_chooses_the_best_of_the_first_trees(tmp_path: Path) -> None:
     assert [row["correct"] for row in json.loads(out)] == [8, 10]
 
 
+def test_the_oracle_is_drawn_over_the_number_of_trees(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    gold, good, poor = (TREES[name] for name in FILES)
+    write_trees("gold2.conllu", [[gold], [gold]])
+    write_trees("trees.conllu", [[poor, good, gold], [good]])
+    arguments = ["gold2.conllu", "trees.conllu", "gold2.conllu", "--oracle", "3"]
+    run(*arguments, "--plot", str(tmp_path / "curve.svg"))
+    image = (tmp_path / "curve.svg").read_text()
+    for text in ("LAS of the best tree, %", "first trees of a sentence", "gold sentences"):
+        assert text in image
+    assert "intervals" not in image and "punct: keep" in image
+    rows, signature = oracle_rows("gold2.conllu", ["trees.conllu", "gold2.conllu"], 3, "LAS")
+    panel = oracle_panel(rows, signature)
+    assert panel.sizes.tolist() == [2, 1, 1] and panel.names == ["trees", "gold2"]
+    assert panel.values[0, 0] < panel.values[0, 1] < panel.values[0, 2]
+    assert panel.values[1, 0] == 100 and np.isnan(panel.values[1, 1:]).all()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--oracle", "3", "--by", "distance"], "--by: it has no effect on --oracle; leave it out"),
-        (["--oracle", "3", "--plot", "x.svg"], "--plot: it has no effect on --oracle"),
+        (["--oracle", "3", "--where", "*"], "--where: it has no effect on --oracle"),
         (["--oracle", "3", "--metric", "UPOS"], "--metric: there is no metric 'UPOS'"),
         (["--oracle", "0"], "greater than or equal to 1"),
     ],
