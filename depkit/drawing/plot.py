@@ -71,8 +71,8 @@ def plot(
     other grouping becomes bars of F1 or, if there are several systems, of the differences from the
     first system. Statistics of confidences become a reliability diagram (Guo et al. 2017, Figure
     1): accuracy over mean confidence, with the diagonal on which they are equal. Confusions become
-    a heat map. Panels are drawn as they are. The same input always gives the same bytes. The file is
-    replaced only when the chart is complete.
+    a heat map. Panels are drawn as they are. The same input always gives the same bytes. The file
+    is replaced only when the chart is complete.
 
     path: ends in .svg, .png or .pdf; measure: one of MEASURES, by default recall for curves and F1
     for bars; seed: of the bootstrap.
