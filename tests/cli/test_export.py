@@ -4,6 +4,7 @@ import pytest
 
 from depkit.parsers.config import Inputs
 from depkit.parsers.model_directory import find_graphs
+from depkit.parsers.standalone import TABLES
 from tests.cli.commands import Command, assert_fails
 from tests.conftest import TINY
 from tests.parsers.small_parsers import make_random_parser, save_parser
@@ -13,7 +14,9 @@ export, parse = Command("export"), Command("parse")
 
 @pytest.mark.slow
 def test_an_exported_model_is_run_with_onnx_runtime(tiny, tmp_path, monkeypatch):
-    directory = save_parser(make_random_parser(tiny, 1, encoder="selfatt"), tmp_path / "model")
+    # A model that reads gold tags, for which no program is written that runs it without depkit
+    parser = make_random_parser(tiny, 1, inputs=Inputs(word=6, tag=4), encoder="selfatt")
+    directory = save_parser(parser, tmp_path / "model")
     _, err = export(directory, "--sentences", TINY)
     assert "wrote words.onnx, scores.onnx, labels.onnx in" in err
     assert set(find_graphs(directory)) == {"words", "scores", "labels"}
@@ -23,6 +26,7 @@ def test_an_exported_model_is_run_with_onnx_runtime(tiny, tmp_path, monkeypatch)
     copy = tmp_path / "copy"
     assert export(directory, "-q", "-o", copy)[1] == ""
     assert parse(TINY, "--model", copy)[0] != "" and find_graphs(copy)
+    assert not (copy / TABLES).exists()
 
 
 def test_what_cannot_be_exported_is_said(tiny, tmp_path, capfd):

@@ -20,6 +20,7 @@ from depkit.parsers.export import make_graphs
 from depkit.parsers.loading import load
 from depkit.parsers.model_directory import (
     ModelError,
+    find_graphs,
     read_vocabulary,
     write_vocabulary,
 )
@@ -75,7 +76,9 @@ def test_a_network_is_read_as_it_was_written(tmp_path):
         make_network(path, read_shapes(path), make)
 
 
-@pytest.mark.parametrize("encoder", ["selfatt", pytest.param("bilstm", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "encoder", ["selfatt", pytest.param("bilstm", marks=pytest.mark.exhaustive)]
+)
 def test_graphs_refer_to_weights_in_eight_bits(tiny, tmp_path, encoder):
     parser = make_random_parser(tiny, 1, inputs=Inputs(word=96, affix=32), encoder=encoder)
     save_parser(parser, tmp_path)
@@ -128,7 +131,7 @@ def test_a_packed_vocabulary_is_read_as_the_other(tiny, tmp_path):
 
 
 @pytest.mark.slow
-def test_training_stores_eight_bits(tmp_path, monkeypatch, capsys):
+def test_training_stores_eight_bits_and_exports(tmp_path, monkeypatch, capsys):
     treebank = str(DATA / "tiny.conllu")
     sizes = {}
     for storage, engines in (("float32", ["torch"]), ("int8", ["onnx", "torch"])):
@@ -143,6 +146,7 @@ def test_training_stores_eight_bits(tmp_path, monkeypatch, capsys):
             main()
         assert not stop.value.code, capsys.readouterr().err
         sizes[storage] = sum(path.stat().st_size for path in directory.glob("*.safetensors"))
+        assert bool(find_graphs(directory)) == ("onnx" in engines)
         for engine in engines:
             assert list(load(directory, engine=engine).parse(read(treebank)))
     assert sizes["int8"] < 0.35 * sizes["float32"]

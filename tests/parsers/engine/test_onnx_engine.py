@@ -14,7 +14,6 @@ import onnx
 import pytest
 import torch
 
-from depkit.__main__ import main
 from depkit.corpus.io import read
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
@@ -35,7 +34,6 @@ from depkit.parsers.model_directory import (
     BUNDLED,
     ModelError,
     bundled_models,
-    find_graphs,
 )
 from depkit.parsers.settings import ConfigError
 from depkit.trees.best_heads import are_crossing, are_trees, best_heads
@@ -115,21 +113,25 @@ def bundled():
     return load("en-ewt", engine="onnx", threads=1)
 
 
+@pytest.fixture(scope="module")
+def two_engines(tiny, tmp_path_factory):
+    """A parser with random weights on torch, and its graphs."""
+    parser = make_random_parser(tiny, 1, inputs=Inputs(word=6, char=4))
+    return parser, on_graphs(parser, tmp_path_factory.mktemp("graphs"))
+
+
 @pytest.mark.parametrize(
     "options",
     [{"best": 4}, {"algorithm": "mbr"}, {"heads": "keep", "probabilities": "marginal"}],
     ids=str,
 )
-def test_decoding_on_the_host_gives_the_results_of_torch(options, tiny, tmp_path):
-    parser = make_random_parser(tiny, 1, inputs=Inputs(word=6, char=4))
+def test_decoding_on_the_host_gives_the_results_of_torch(options, tiny, two_engines):
     partial = [
         sentence.with_tree([*sentence.head[:2], *[-1] * (len(sentence) - 2)], sentence.deprel)
         for sentence in tiny
         if len(sentence) > 2
     ]
-    results = [
-        list(engine.parse(partial, **options)) for engine in (parser, on_graphs(parser, tmp_path))
-    ]
+    results = [list(parser.parse(partial, **options)) for parser in two_engines]
     for expected, result in zip(*results, strict=True):
         assert (result.head, result.deprel) == (expected.head, expected.deprel)
         if "best" in options:
@@ -310,22 +312,6 @@ def test_a_model_is_exported_and_damaged_graphs_are_refused(tiny, tmp_path):
     (directory / "scores.onnx").write_bytes(b"no graph")
     with pytest.raises(ModelError, match=r"damaged: scores.onnx"):
         load(directory, engine="onnx")
-
-
-@pytest.mark.slow
-def test_training_exports_the_model_unless_torch_is_asked_for(tmp_path, monkeypatch, capsys):
-    command = ["train", str(DATA / "tiny.conllu"), "--dev-split", "0.2", "--epochs", "1", "-q"]
-    small = "layers=1 size=8 heads=2 head_size=4 feedforward=8".split()
-    command += [part for setting in small for part in ("--set", f"encoder.{setting}")]
-    for engine, has_graphs in (("torch", False), ("auto", True)):
-        monkeypatch.setenv("DEPKIT_ENGINE", engine)
-        directory = tmp_path / engine
-        monkeypatch.setattr(sys, "argv", ["depkit", *command, "-o", str(directory)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        assert not stop.value.code, capsys.readouterr().err
-        assert bool(find_graphs(directory)) == has_graphs
-    assert load(directory, engine="onnx").tokenizer
 
 
 def test_graphs_name_no_files_of_the_machine_that_exported_them():

@@ -18,7 +18,7 @@ from depkit.parsers.engine.standalone import apply_script, best_tree
 from depkit.parsers.export import export_model
 from depkit.parsers.loading import load
 from depkit.parsers.model_directory import find_model
-from depkit.parsers.standalone import GUIDE, PROGRAM, TABLES, find_obstacle
+from depkit.parsers.standalone import GUIDE, PROGRAM, find_obstacle
 from tests.parsers.small_parsers import make_random_parser, save_parser
 
 DATA = Path(__file__).parents[2] / "data"
@@ -74,7 +74,7 @@ def test_a_bundled_model_parses_as_with_depkit(name, tmp_path):
         assert array in guide
 
 
-@pytest.mark.parametrize("root", [pytest.param("single", marks=pytest.mark.slow), "multi"])
+@pytest.mark.parametrize("root", [pytest.param("single", marks=pytest.mark.exhaustive), "multi"])
 def test_random_models_parse_as_with_depkit(root, tiny, tmp_path):
     inputs = Inputs(word=6, char=4, affix=5, treebank=3)
     parser = make_random_parser(tiny, 1, inputs=inputs, root=root, encoder="selfatt")
@@ -85,14 +85,6 @@ def test_random_models_parse_as_with_depkit(root, tiny, tmp_path):
     assert columns(run_alone(directory, tiny), ("head", "deprel")) == columns(
         expected, ("head", "deprel")
     )
-
-
-def test_other_models_are_copied_without_the_program(tiny, tmp_path):
-    parser = make_random_parser(tiny, 1, inputs=Inputs(word=6, tag=4), encoder="selfatt")
-    save_parser(parser, tmp_path / "model")
-    export_model(tmp_path / "model", tiny, tmp_path / "copy")
-    assert not (tmp_path / "copy" / TABLES).exists()
-    assert (tmp_path / "copy" / "words.onnx").exists()
 
 
 @pytest.mark.parametrize(
