@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Condition, Thread
+from typing import Any
 
 from depkit.corpus.sentence import Sentence
 
@@ -18,8 +19,9 @@ ROUND_WORDS = 2_000  # of all requests together; rounds of 8,000 take 10% less t
 MIN_WORDS = 200  # of one request in a round, even if there are many requests
 _POLL = 0.25  # seconds between two looks at whether the client is still there
 
-# Annotates sentences, which can be those of several requests; one result for each
-Annotate = Callable[[Iterable[Sentence]], Iterable[Sentence]]
+# Annotates sentences, which can be those of several requests; one result for each: a sentence, or a
+# list of the trees of a sentence
+Annotate = Callable[[Iterable[Sentence]], Iterable[Any]]
 
 
 class BusyError(Exception):
@@ -44,7 +46,7 @@ class Request:
 
     sentences: Iterator[Sentence]
     annotate: Annotate
-    answers: SimpleQueue[list[Sentence] | Exception | None] = field(default_factory=SimpleQueue)
+    answers: SimpleQueue[list[Any] | Exception | None] = field(default_factory=SimpleQueue)
     is_read: bool = False
     is_abandoned: bool = False
 
@@ -77,7 +79,7 @@ class Batcher:
         *,
         seconds: float,
         is_gone: Callable[[], bool] = lambda: False,
-    ) -> Iterator[Sentence]:
+    ) -> Iterator[Any]:
         """Yield annotated sentences, in their order; may be called on any thread.
 
         Args:

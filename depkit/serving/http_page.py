@@ -1,90 +1,166 @@
-"""The page of the server for people: type a text, see its trees. It has no script."""
+"""The page of the server for people: type a text, see its trees, and correct heads.
 
+Its forms work without a script. The script replaces a corrected tree without loading the page
+anew, lets words be chosen in the drawing, and copies and saves trees.
+"""
+
+import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
+from importlib import resources
+from itertools import islice
 
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
-from depkit.drawing.trees.cells import make_visible
-from depkit.drawing.trees.svg import draw_sentence
-from depkit.serving.udpipe import Models, ServedModel
+from depkit.serving.page_sentence import Arcs, render_options, render_sentence
+from depkit.serving.udpipe import Models, ParameterError, Query, ServedModel, split_lines
 
 MAX_SENTENCES = 100  # that are shown
-MAX_WORDS = 500  # of a sentence that is drawn
+TREES = (1, 3, 5, 10)  # of a sentence, to choose from
 
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 sans-serif; margin: 1em auto; max-width: 70em; padding: 0 1em; }
-textarea { box-sizing: border-box; font: inherit; width: 100%; }
-button, select { font: inherit; }
-article { border-top: 1px solid #888; padding: 0.5em 0; }
-article > div, pre { overflow-x: auto; }
-h2 { font-size: 1em; }
-"""
-_DIGEST = b64encode(sha256(_STYLE.encode()).digest()).decode()
-# As that of the pages of reports; besides, the form may be sent, to this server only.
+
+def _read_file(name: str) -> str:
+    return resources.files("depkit.serving").joinpath("web", name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+_STYLE, _SCRIPT = _read_file("page.css"), _read_file("page.js")
+# As that of the pages of reports: only this style and this script, which are named by their
+# digests. Besides, forms may be sent, to this server only.
 POLICY = (
-    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; form-action 'self'; base-uri 'none';"
-    " frame-ancestors 'none'"
+    f"default-src 'none'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)};"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+_ARC = re.compile(r"([0-9]{1,9}):([0-9]{0,9}):(\S*)")
 
 
-def make_parameters(models: Models, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the parameters of /process that stand for those of the page, `text` and `model`."""
-    name = values.get("model", "")
-    abilities = models.find(name).abilities
-    parameters = dict.fromkeys(abilities, "") | {"data": values.get("text", ""), "model": name}
+def make_query(models: Models, values: Mapping[str, str]) -> Query:
+    """Return the query that stands for the values of one of the page's two forms.
+
+    That for a text has model, text, trees (how many for each sentence) and prob (if not empty,
+    probabilities are wanted). That of a tree has besides sentence, the tree in CoNLL-U, and the
+    values of `read_arcs`. What the model cannot do is left out. Raises ValueError.
+    """
+    model = models.find(values.get("model", ""))
+    known = model.parser.options
+    options = ["prob"] if values.get("prob") and "probabilities" in known else []
+    if values.get("trees", "") not in ("", "1") and "best" in known:
+        options.append(f"best={values['trees']}")
+    parameters = {"model": model.name}
+    if "sentence" in values:
+        parameters["data"] = str(_fix_arcs(values["sentence"], read_arcs(values)))
+        return models.parse_query(parameters | {"parser": ";".join(["heads=keep", *options])})
+    parameters |= dict.fromkeys(model.abilities, "") | {"data": values.get("text", "")}
+    if "parser" in parameters:
+        parameters["parser"] = ";".join(options)
     # Without a tokenizer, there is one sentence a line, with spaces between the words.
-    return parameters if "tokenizer" in abilities else parameters | {"input": "horizontal"}
+    return models.parse_query(
+        parameters if "tokenizer" in parameters else parameters | {"input": "horizontal"}
+    )
+
+
+def read_arcs(values: Mapping[str, str]) -> Arcs:
+    """Return the heads and relations that the user has set, by the numbers of their words.
+
+    The value `arcs` has the earlier ones, such as `3:2:obj 5:0:`. The last one is made of the
+    values word, head and relation. An empty head or relation is left to the parser. Raises
+    ParameterError.
+    """
+    texts = values.get("arcs", "").split()
+    if values.get("word"):
+        new = (values.get(name, "").strip() for name in ("word", "head", "relation"))
+        texts.append(":".join(new))
+    arcs: dict[int, tuple[str, str]] = {}
+    for text in texts:
+        match = _ARC.fullmatch(text)
+        if not match:
+            raise ParameterError(
+                f"{text[:100]!r} is not the number of a word, that of its head, and a relation"
+                " without spaces"
+            )
+        word, head, relation = match.groups()
+        arcs.pop(int(word), None)
+        if head or relation:
+            arcs[int(word)] = head, relation
+    return arcs
+
+
+def _fix_arcs(text: str, arcs: Arcs) -> Sentence:
+    """Return the sentence of a text in CoNLL-U with only these arcs. Raises ValueError."""
+    lines = split_lines(text.replace("\r\n", "\n"))
+    sentences = list(islice(read(lines, "conllu"), 2))
+    if len(sentences) != 1:
+        raise ParameterError("the parameter sentence must have one sentence")
+    (sentence,) = sentences
+    heads, deprels = [-1] * len(sentence), ["_"] * len(sentence)
+    for word, (head, relation) in arcs.items():
+        if not 1 <= word <= len(sentence) or int(head or 0) > len(sentence):
+            raise ParameterError(
+                f"the sentence has {len(sentence)} words, but the head of word {word} was to be"
+                f" {head or 'found'}"
+            )
+        heads[word - 1], deprels[word - 1] = int(head or -1), relation or "_"
+    return sentence.with_tree(heads, deprels)
 
 
 def render_page(
-    models: Models, chosen: ServedModel, text: str, results: Iterable[Sentence]
+    models: Models,
+    values: Mapping[str, str],
+    query: Query,
+    results: Iterable[Sentence | Sequence[Sentence]],
 ) -> Iterator[bytes]:
-    """Yield the parts of the page with a text and its annotated sentences.
+    """Yield the parts of the page that answers a form.
 
     All results are read, but only the first MAX_SENTENCES are shown.
     """
-    options = "".join(
-        f"<option{' selected' if model is chosen else ''}>{escape(name)}</option>"
-        for name, model in models.models.items()
-    )
-    yield (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width">\n'
-        f"<title>depkit</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        '<h1>Parse a text</h1>\n<form action="/" method="get">\n'
-        f'<p><label for="text">Text</label>\n<textarea id="text" name="text" rows="4" dir="auto"'
-        # HTML ignores one line end after the tag, so that one of the text is kept.
-        f' autofocus>\n{escape(text)}</textarea></p>\n<p><label>Model <select name="model">'
-        f"{options}</select></label> <button>Parse</button></p>\n</form>\n"
-    ).encode(errors="replace")
+    yield _render_head(models, query.model, values).encode(errors="replace")
+    names = ("trees", "prob")
+    fields = {"model": query.model.name} | {name: values.get(name, "") for name in names}
+    arcs = read_arcs(values) if "sentence" in values else {}
+    has_heads = "heads" in query.model.parser.options
     number = 0
-    for number, sentence in enumerate(results, start=1):
+    for number, result in enumerate(results, start=1):
+        if number == 1 and not has_heads and query.model.parser.trees:
+            family = query.model.parser.config.family
+            yield (
+                f"<p>Models of the family {escape(family)} have one tree without probabilities,"
+                " and do not accept heads that are set by hand.</p>\n"
+            ).encode()
         if number <= MAX_SENTENCES:
-            yield _render_sentence(sentence).encode(errors="replace")
+            trees = [result] if isinstance(result, Sentence) else result
+            article = render_sentence(trees, fields if has_heads else None, arcs)
+            yield article.encode(errors="replace")
     if number > MAX_SENTENCES:
         yield f"<p>The first {MAX_SENTENCES} of {number:,} sentences are shown.</p>\n".encode()
-    yield b"</body>\n</html>\n"
+    yield f"</main>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n".encode()
 
 
-def _render_sentence(sentence: Sentence) -> str:
-    if max(sentence.head, default=-1) < 0:
-        drawing = ""
-    elif len(sentence) > MAX_WORDS:
-        drawing = f"<p>A sentence of more than {MAX_WORDS} words is not drawn.</p>\n"
-    else:
-        drawing = f'<div tabindex="0">{draw_sentence(sentence)}</div>\n'
-    title = _text(sentence.text or " ".join(sentence.form))
-    rows = "\n".join(
-        "\t".join(map(make_visible, line.split("\t"))) for line in str(sentence).split("\n")
-    )
+def _render_head(models: Models, chosen: ServedModel, values: Mapping[str, str]) -> str:
+    """Return the page until its first sentence."""
+    text = values.get("text", "")
+    names = ((name, name, model is chosen) for name, model in models.models.items())
+    controls = f'<label>Model <select name="model">{render_options(names)}</select></label>\n'
+    if any("best" in model.parser.options for model in models.models.values()):
+        trees = ((str(n), str(n), str(n) == values.get("trees", "1")) for n in TREES)
+        checked = " checked" if values.get("prob") else ""
+        controls += (
+            f'<label>Trees of a sentence <select name="trees">{render_options(trees)}</select>'
+            f'</label>\n<label><input type="checkbox" name="prob" value="1"{checked}>'
+            " Probabilities</label>\n"
+        )
     return (
-        f'<article>\n<h2 dir="auto">{title}</h2>\n{drawing}<details><summary>CoNLL-U</summary>'
-        f"<pre>{escape(rows)}</pre></details>\n</article>\n"
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>depkit</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        '<h1>Parse a text</h1>\n<form action="/" method="get">\n'
+        f'<label for="text">Text</label>\n<textarea id="text" name="text" rows="4" dir="auto"'
+        # HTML ignores one line end after the tag, so that one of the text is kept.
+        f"{' autofocus' if not text else ''}>\n{escape(text)}</textarea>\n{controls}"
+        "<button>Parse</button>\n</form>\n"
     )
-
-
-def _text(text: str) -> str:
-    return escape(make_visible(text))

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import BaseRequestHandler, TCPServer, ThreadingMixIn
@@ -24,15 +25,14 @@ from threading import Condition, Thread
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from depkit.corpus.sentence import Sentence
 from depkit.serving.batcher import AbandonedError, Batcher, BusyError
 from depkit.serving.forms import decode_form, decode_query
-from depkit.serving.http_page import POLICY, make_parameters, render_page
-from depkit.serving.udpipe import Models, ParameterError, Query, describe_error, render_answer
+from depkit.serving.http_page import POLICY, make_query, render_page
+from depkit.serving.udpipe import Models, Query, describe_error, render_answer
 from depkit.version import __version__
 
 _PATHS = {
-    "/": ("GET", "HEAD"),
+    "/": ("GET", "HEAD", "POST"),
     "/models": ("GET", "HEAD"),
     "/health": ("GET", "HEAD"),
     "/process": ("GET", "POST"),
@@ -301,16 +301,17 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send_json([_dump({"status": "ok"})])
         if url.path == "/":
             return self._show_page(parameters)
-        return self._send_json(self._annotate(parameters, render_answer))
+        return self._send_json(self._annotate(parameters, self._make_query, render_answer))
+
+    def _make_query(self, parameters: dict[str, str]) -> Query:
+        query = self.server.models.parse_query(parameters)
+        parameters.clear()  # The text may be large.
+        return query
 
     def _show_page(self, values: dict[str, str]) -> tuple[HTTPStatus, int]:
-        models, text = self.server.models, values.get("text", "")
-        try:
-            parameters = make_parameters(models, values)
-        except ParameterError as error:
-            raise RequestError(HTTPStatus.BAD_REQUEST, str(error)) from None
+        models = self.server.models
         parts = self._annotate(
-            parameters, lambda query, results: render_page(models, query.model, text, results)
+            values, partial(make_query, models), partial(render_page, models, values)
         )
         headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
         return HTTPStatus.OK, self._send(HTTPStatus.OK, "text/html; charset=utf-8", parts, headers)
@@ -318,9 +319,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _annotate(
         self,
         parameters: dict[str, str],
-        render: Callable[[Query, Iterator[Sentence]], Iterator[bytes]],
+        make_query: Callable[[dict[str, str]], Query],
+        render: Callable[[Query, Iterator[Any]], Iterator[bytes]],
     ) -> list[bytes]:
         """Annotate the text of a request, and return the parts of the body of the response.
+
+        parameters: those of the address; those of a form are added.
 
         Raises RequestError for every error except those of the connection, which are OSErrors.
         """
@@ -332,8 +336,7 @@ class _Handler(BaseHTTPRequestHandler):
             with server.reserve(size):
                 if self.command == "POST":
                     parameters |= self._read_form(size)
-                query = server.models.parse_query(parameters)
-                parameters.clear()  # The text may be large.
+                query = make_query(parameters)
                 results = server.batcher.annotate(
                     query.sentences,
                     query.annotate,

@@ -1,8 +1,9 @@
 """The REST interface of UDPipe: its models, its parameters, and its formats of input and output.
 
 It is documented at https://lindat.mff.cuni.cz/services/udpipe/api-reference.php. Differences: the
-option `presegmented` of the tokenizer is the only one, the tagger and the parser have no options,
-and generic_tokenizer is the model's own tokenizer. The output `json` is depkit's addition.
+tokenizer has the option `presegmented` only, the tagger has none, the parser has those of
+`parser_options`, and generic_tokenizer is the model's own tokenizer. The output `json` is depkit's
+addition.
 """
 
 import json
@@ -10,10 +11,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from depkit.corpus.io import PathLike, read, write
 from depkit.corpus.json_lines import to_json_lines
+from depkit.corpus.probabilities import group_trees
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import read_text, split_at_spaces
@@ -21,9 +24,11 @@ from depkit.files.errors import FormatError
 from depkit.parsers.base import Parser
 from depkit.parsers.model_card import read_card_facts
 from depkit.parsers.model_directory import find_model
+from depkit.parsers.parse_options import Tags
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import choose_segment
 from depkit.serving.batcher import Annotate
+from depkit.serving.parser_options import read_parser_options
 from depkit.serving.shared_tokenizer import MAX_SHARED, SharedTokenizer
 from depkit.version import __version__
 
@@ -45,14 +50,14 @@ class ServedModel:
         tokenizer: Its tokenizer, which splits the texts of several requests together.
         annotators: How sentences are annotated, by whether they are tagged and whether they are
             parsed. As in UDPipe, the tagger replaces tags that are there; without the tagger, they
-            are left as they are.
+            are left as they are. Parsing with options is added when it is asked for first.
     """
 
     name: str
     parser: Parser
     facts: Mapping[str, str | list[str]]
     tokenizer: SharedTokenizer | None = field(init=False)
-    annotators: dict[tuple[bool, bool], Annotate] = field(init=False)
+    annotators: dict[tuple[Any, ...], Annotate] = field(init=False)
 
     def __post_init__(self) -> None:
         parser = self.parser
@@ -64,6 +69,22 @@ class ServedModel:
             (False, True): partial(parser.parse, tags="keep"),
             (True, True): partial(parser.parse, tags="predict"),
         }
+
+    def find_annotator(
+        self, is_tagged: bool, is_parsed: bool, options: Mapping[str, Any]
+    ) -> Annotate:
+        """Return the function that annotates sentences, which is the same for the same arguments.
+
+        options: arguments of `Parser.parse`. If `best` is given, the result for a sentence is the
+        list of its trees.
+        """
+        if not options:
+            return self.annotators[is_tagged, is_parsed]
+        tags: Tags = "predict" if is_tagged else "keep"
+        annotate: Annotate = partial(self.parser.parse, tags=tags, **options)
+        if options.get("best", 1) > 1:
+            annotate = partial(_parse_groups, annotate)
+        return self.annotators.setdefault((is_tagged, *sorted(options.items())), annotate)
 
     @property
     def abilities(self) -> list[str]:
@@ -84,14 +105,22 @@ class ServedModel:
         )
 
 
+def _parse_groups(parse: Annotate, sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    return group_trees(parse(sentences))
+
+
 @dataclass(frozen=True)
 class Query:
-    """The parameters of a request for /process, checked."""
+    """The parameters of a request for /process, checked.
+
+    is_grouped: Whether `annotate` returns a list of trees for each sentence.
+    """
 
     model: ServedModel
     sentences: Iterator[Sentence]
     annotate: Annotate
     output: str
+    is_grouped: bool = False
 
 
 class Models:
@@ -139,13 +168,18 @@ class Models:
         for name in ("tagger", "parser"):
             if does[name] and name not in model.abilities:
                 raise ParameterError(f"the model {model.name} has no {name}")
+        try:
+            options = read_parser_options(parameters.get("parser", ""))
+        except ValueError as error:
+            raise ParameterError(str(error)) from None
         # Forms in browsers and some clients send each line end as two characters.
         data = parameters["data"].replace("\r\n", "\n")
         if does["tokenizer"]:
             sentences = _tokenize(model, data, parameters["tokenizer"])
         else:
             sentences = _read(model, data, _option_name(parameters.get("input", "conllu")))
-        return Query(model, sentences, model.annotators[does["tagger"], does["parser"]], output)
+        annotate = model.find_annotator(does["tagger"], does["parser"], options)
+        return Query(model, sentences, annotate, output, options.get("best", 1) > 1)
 
 
 def name_models(models: Sequence[PathLike]) -> dict[str, PathLike]:
@@ -170,11 +204,13 @@ def check_model(name: str, parser: Parser) -> None:
         raise ConfigError(f"{name} reads ELMo vectors, which requests do not contain")
 
 
-def render_answer(query: Query, results: Iterable[Sentence]) -> Iterator[bytes]:
+def render_answer(query: Query, results: Iterable[Any]) -> Iterator[bytes]:
     """Yield the JSON object that answers a request in parts: model, acknowledgements, result.
 
     The results are read lazily, so that only the text of earlier ones is in memory.
     """
+    if query.is_grouped:
+        results = chain.from_iterable(results)
     model = query.model
     head = {"model": model.name, "acknowledgements": model.acknowledgements}
     yield json.dumps(head, indent=1, ensure_ascii=False)[:-2].encode()
@@ -233,7 +269,7 @@ def _read(model: ServedModel, data: str, input: str) -> Iterator[Sentence]:
     if input == "vertical":
         return _read_vertical(data)
     if input == "conllu":
-        return read(_split_lines(data), "conllu")
+        return read(split_lines(data), "conllu")
     raise ParameterError(
         f"there is no input {input[:100]!r}; it can be conllu, horizontal, vertical or"
         " generic_tokenizer"
@@ -244,7 +280,7 @@ def _read_vertical(data: str) -> Iterator[Sentence]:
     """Read one word a line, in its first column; a blank line ends a sentence."""
     words: list[str] = []
     number = 0
-    for line in (*_split_lines(data), "\n"):
+    for line in (*split_lines(data), "\n"):
         word = line.partition("\t")[0].strip()
         if word:
             words.append(word)
@@ -254,7 +290,7 @@ def _read_vertical(data: str) -> Iterator[Sentence]:
             words = []
 
 
-def _split_lines(data: str) -> Iterator[str]:
+def split_lines(data: str) -> Iterator[str]:
     """Yield the lines of a text with their line ends; only a line feed ends a line."""
     start = 0
     while start < len(data):

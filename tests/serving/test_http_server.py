@@ -1,11 +1,8 @@
 """The server is asked over real sockets: UDPipe's requests, wrong ones, limits and slow clients."""
 
-import base64
 import email.mime.multipart
 import email.mime.nonmultipart
 import email.policy
-import hashlib
-import html
 import http.client
 import io
 import json
@@ -17,9 +14,8 @@ import pytest
 
 from depkit.corpus.io import read, write
 from depkit.corpus.json_lines import to_json_lines
-from depkit.drawing.trees.svg import draw_sentence
 from depkit.parsers.loading import load
-from depkit.serving import http_page, http_server
+from depkit.serving import http_server
 from depkit.serving.http_server import Limits, Server
 from depkit.serving.udpipe import Models, check_model, name_models
 from depkit.version import __version__
@@ -177,6 +173,22 @@ def test_tags_of_conllu_are_kept_without_the_tagger_and_replaced_with_it(server,
     assert result(server, data=data, input="conllu=v2") == data
 
 
+def test_the_parser_has_options(server, parser):
+    text = "She saw him there. Time flies."
+    steps = {"tokenizer": "", "tagger": ""}
+    trees = list(parser.parse(text, "predict", best=2, prob=True))
+    assert result(server, data=text, **steps, parser="best=2;prob") == to_text(trees)
+    records = process(server, data=text, output="json", **steps, parser="prob; best=2")["result"]
+    assert records == [json.loads(line) for line in to_json_lines(trees)]
+    one = parser.parse(text, "predict", prob=True)
+    assert result(server, data=text, **steps, parser="prob;best=1") == to_text(one)
+    # The head that only the second tree has is kept.
+    fixed = trees[1].with_tree([-1, -1, -1, 3, -1], ["_"] * 5)
+    kept = list(parser.parse([fixed], "keep", heads="keep"))
+    assert kept[0].head[3] == 3 and trees[0].head[3] == 2
+    assert result(server, data=str(fixed), parser="heads=keep") == to_text(kept)
+
+
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
@@ -219,44 +231,6 @@ def test_a_long_text_is_read_in_parts_with_the_same_result(server, parser):
     assert result(server, data=unbroken, tokenizer="") == to_text(parser.tokenize(unbroken))
 
 
-# The page
-
-
-def test_the_page_shows_the_trees_of_a_text(server, parser):
-    status, headers, data = ask(server, "/")
-    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert data.count(b"<option") == 2 and b"<article>" not in data
-    text = "Dogs <b>bark</b> & sleep. Time flies."
-    path = f"/?{urlencode({'text': text, 'model': 'other-model'})}"
-    page = ask(server, path)[2].decode()
-    sentences = list(parser.parse(text, "predict"))
-    assert page.count("<article>") == page.count("<svg ") == len(sentences)
-    assert all(draw_sentence(sentence) in page for sentence in sentences)
-    assert "<option selected>other-model</option>" in page
-    assert f">\n{html.escape(text)}</textarea>" in page
-
-
-def test_the_page_runs_no_code_of_the_text(server):
-    text = '</textarea><script>alert(1)</script>"><img src=x onerror=alert(1)>\x1b[31m\u202e'
-    _, headers, data = ask(server, f"/?{urlencode({'text': text})}")
-    assert b"<script" not in data and b"<img" not in data and b"<b>" not in data
-    policy = headers["Content-Security-Policy"]
-    assert policy.startswith("default-src 'none'; style-src 'sha256-")
-    assert "unsafe" not in policy and "script-src" not in policy
-    style = data.decode().partition("<style>")[2].partition("</style>")[0]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert f"'sha256-{digest}'" in policy
-
-
-def test_long_texts_are_shown_in_part(server, monkeypatch):
-    monkeypatch.setattr(http_page, "MAX_SENTENCES", 2)
-    monkeypatch.setattr(http_page, "MAX_WORDS", 4)
-    text = "Dogs bark. The small cat sees an old dog. Time flies."
-    page = ask(server, f"/?{urlencode({'text': text})}")[2].decode()
-    assert page.count("<article>") == 2 and page.count("<svg ") == 1
-    assert "more than 4 words" in page and "The first 2 of 3 sentences" in page
-
-
 # Wrong requests
 
 
@@ -269,6 +243,8 @@ def test_long_texts_are_shown_in_part(server, monkeypatch):
         ({"data": "x", "output": "matxin"}, "there is no output 'matxin'"),
         ({"data": "x", "input": "/etc/passwd"}, "there is no input '/etc/passwd'"),
         ({"data": "x", "tokenizer": "ranges"}, "no option 'ranges'"),
+        ({"data": "x", "parser": "best=11"}, "no option 'best=11'; it can be best=N (N is from"),
+        ({"data": "x", "parser": "prob=marginal"}, "no option 'prob=marginal'"),
         ({"data": "1\tx\n"}, "data: line 1: the line has 2 columns"),
         ({"data": "x\n" * 5000, "input": "vertical", "parser": ""}, "5000 words"),
     ],

@@ -81,7 +81,9 @@ def _draw(drawn: DrawnSentence) -> tuple[int, int, str]:
         for texts, size, colour in rows:
             y += size + (2 if y == top else 5)
             words = texts[block.first - 1 : block.last]
-            elements.append(_group(words, block.centres, y, font(size, colour)))
+            # Scripts find the words by this class.
+            name = 'class="forms" ' * (texts is drawn.forms)
+            elements.append(_group(words, block.centres, y, name + font(size, colour)))
         elements += _draw_arcs(lines_below, y + 6, 1)
         width, bottom = max(width, block.width), y + 6 + _height(lines_below)
     return width, bottom, "\n".join([*elements, ""])
