@@ -301,7 +301,7 @@ _depkit() {
     case $reply in
         file) _depkit_add -f -- "$current" ;;
         directory) _depkit_add -d -- "$current" ;;
-        model) _depkit_add -d -W "af cs de en-ewt fa ga is ja ko nb ro uk" -- "$current" ;;
+        model) _depkit_add -d -W "af de en-ewt ga is nb uk" -- "$current" ;;
         "words "*) _depkit_add -W "${reply#words }" -- "$current" ;;
     esac
     [[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2> /dev/null # the value of KEY= follows

@@ -17,7 +17,13 @@ from depkit.corpus.formats import (
 from depkit.corpus.io import PathLike
 from depkit.files.storage import check_url, is_rereadable, is_url
 from depkit.parsers.families import get_family
-from depkit.parsers.model_directory import ENSEMBLE, find_model, read_config, read_ensemble
+from depkit.parsers.model_directory import (
+    ENSEMBLE,
+    find_model,
+    pin_model,
+    read_config,
+    read_ensemble,
+)
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
 from depkit.serving.job import Job, check_overwriting
@@ -55,6 +61,12 @@ def resolve(job: Job) -> Plan:
     if not job.format and format_from_filename(job.output) is PARQUET:
         job = replace(job, format=PARQUET.name)
     _check_files(job)
+    # All processes must read the same models, even if the hub has new versions in the meantime.
+    job = replace(
+        job,
+        models=[pin_model(model) for model in job.models],
+        tokenizer=os.fspath(pin_model(job.tokenizer)),
+    )
     shard = _parse_shard(job.shard) if job.shard else None
     kinds = [job.input] * len(job.files)
     if shard or job.has_workers:
