@@ -49,6 +49,7 @@ GRAPHS = ("words", "scores", "labels")  # the names of the exported graphs of a 
 TOKENIZER_GRAPH = "tokenizer.onnx"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
+AUTO = "auto"  # instead of a name: a bundled model for the language of the text
 ALIASES = {"en": "en-ewt"}  # other names of bundled models
 # The files that belong to a model, other than those of an ensemble's members
 _FILES = (
@@ -78,6 +79,11 @@ def find_model(name: PathLike) -> Path:
     """
     if is_on_hub(name):
         return _find_on_hub(os.fspath(name))
+    if os.fspath(name) == AUTO:
+        raise ModelError(
+            "the model auto needs a text, by whose language depkit parse and depkit tag choose a"
+            " bundled model; name a model here (depkit.choose_model finds it for a text)"
+        )
     path = Path(name)
     bundled_name = ALIASES.get(os.fspath(name), os.fspath(name))
     if bundled_name in bundled_models():
