@@ -1,5 +1,6 @@
-"""A server that answers what huggingface_hub asks the Hugging Face hub when it reads a model."""
+"""A server that answers what huggingface_hub asks the Hugging Face hub for a model's files."""
 
+import base64
 import hashlib
 import json
 from collections.abc import Iterator
@@ -59,6 +60,22 @@ class FakeHub:
             answer = {"id": repository, "sha": commit, "siblings": siblings}
         return 200, {"Content-Type": "application/json"}, json.dumps(answer).encode()
 
+    def receive(self, path: str, body: bytes) -> dict[str, object]:
+        """Return the answer to a request that uploads files."""
+        lines = [json.loads(line) for line in body.splitlines()]
+        if "/preupload/" in path:  # Large files are received in the commit, too.
+            modes = {"uploadMode": "regular", "shouldIgnore": False, "oid": None}
+            return {"files": [{"path": file["path"]} | modes for file in lines[0]["files"]]}
+        if "/commit/" in path:
+            values = [line["value"] for line in lines if line["key"] == "file"]
+            files = {value["path"]: base64.b64decode(value["content"]) for value in values}
+            repository = "/".join(path.split("/")[3:5])
+            commit = self.commit(repository, files)
+            return {"commitUrl": f"{self.url}/{repository}/commit/{commit}", "commitOid": commit}
+        names = lines[0]
+        url = f"{self.url}/{names.get('organization')}/{names.get('name')}"
+        return {"url": url, "errors": [], "warnings": []}
+
     def _send_file(
         self, files: dict[str, bytes], name: str, commit: str
     ) -> tuple[int, dict[str, str], bytes]:
@@ -82,15 +99,23 @@ def serve_hub() -> Iterator[FakeHub]:
 
         def do_GET(self) -> None:
             hub.requests.append((self.command, self.path))
-            status, headers, body = hub.answer(self.path)
+            self.send(*hub.answer(self.path))
+
+        do_HEAD = do_GET
+
+        def do_POST(self) -> None:
+            hub.requests.append((self.command, self.path))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            answer = json.dumps(hub.receive(self.path, body))
+            self.send(200, {"Content-Type": "application/json"}, answer.encode())
+
+        def send(self, status: int, headers: dict[str, str], body: bytes) -> None:
             self.send_response(status)
             for name, value in (headers | {"Content-Length": str(len(body))}).items():
                 self.send_header(name, value)
             self.end_headers()
-            if self.command == "GET":
+            if self.command != "HEAD":
                 self.wfile.write(body)
-
-        do_HEAD = do_GET
 
         def log_message(self, *arguments: object) -> None:
             pass

@@ -1,6 +1,7 @@
 """Models of the Hugging Face hub: what is downloaded, when, and what happens if it cannot be."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -26,6 +27,7 @@ from tests.parsers.fake_hub import serve_hub
 
 constants = pytest.importorskip("huggingface_hub.constants")
 
+UPLOAD = shutil.which("hf", path=os.path.dirname(sys.executable))  # not in versions before 0.34
 AFRIKAANS = {path.name: path.read_bytes() for path in model_files(BUNDLED / "af")}
 # Files that are not read. Two have names that occur in the directories of transformers.
 FURTHER = {
@@ -227,3 +229,16 @@ def test_a_new_process_reads_what_was_downloaded_offline(hub):
         check=True, env=environment | {"HF_ENDPOINT": "http://127.0.0.1:9"},
     )  # fmt: skip
     assert result.stdout.count("\n") > 10 and result.stderr == ""
+
+
+@pytest.mark.skipif(not UPLOAD, reason="this version of huggingface_hub has no command hf")
+def test_a_model_directory_is_shared_as_it_is(hub, tmp_path):
+    shutil.copytree(BUNDLED / "af", tmp_path / "af.model")
+    subprocess.run(
+        [UPLOAD, "upload", "me/shared", "af.model"], cwd=tmp_path, capture_output=True, check=True,
+        env=os.environ | {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path), "HF_TOKEN": "hf_test"},
+    )  # fmt: skip
+    directory = find_model("hf:me/shared")
+    assert all((directory / name).read_bytes() == AFRIKAANS[name] for name in AFRIKAANS)
+    (files,) = hub.repositories["me/shared"].values()
+    assert "LICENSE" in files
