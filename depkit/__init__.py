@@ -15,7 +15,8 @@
     100.0
 
 Parse: `load` returns a `Parser`; `parser(...)` returns a list of `Sentence`s, `parser.parse(...)`
-yields them one by one. `read` and `write` are for files, `show` and notebooks draw trees. A
+yields them one by one. `choose_model` returns the name of the model for the language of a text.
+`read` and `write` are for files, `show` and notebooks draw trees. A
 sentence is a sequence of `Word`s, see `help(depkit.Word)`; it can be edited. `to_dict` makes tables
 for data frames, `to_spacy` documents of spaCy, `Sentence.to_token_list` lists of conllu.
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from depkit.parsers.loading import load
     from depkit.parsers.model_directory import ModelError
     from depkit.parsers.settings import ConfigError
+    from depkit.parsers.text.language import choose_model
     from depkit.score.evaluation import Evaluation
     from depkit.score.evaluators import evaluate
     from depkit.score.mistakes import confusion
@@ -68,9 +70,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ConfigError", "DataError", "Evaluation", "FormatError", "Match", "ModelError", "Parser",
     "PatternError", "ResumeError", "Sentence", "TrainingError", "TransformerError", "Word",
-    "__version__", "analyze", "check", "confusion", "convert", "edit", "evaluate", "export", "load",
-    "plot", "read", "report", "search", "show", "stats", "suspects", "to_dict", "to_spacy", "train",
-    "write",
+    "__version__", "analyze", "check", "choose_model", "confusion", "convert", "edit", "evaluate",
+    "export", "load", "plot", "read", "report", "search", "show", "stats", "suspects", "to_dict",
+    "to_spacy", "train", "write",
 ]  # fmt: skip
 
 _MODULES = {
@@ -89,6 +91,7 @@ _MODULES = {
     "Word": "depkit.corpus.word",
     "analyze": "depkit.score.report",
     "check": "depkit.treebank.check",
+    "choose_model": "depkit.parsers.text.language",
     "confusion": "depkit.score.mistakes",
     "edit": "depkit.treebank.edit.edit",
     "evaluate": "depkit.score.evaluators",

@@ -12,6 +12,7 @@ import typer
 
 from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING, option
 from depkit.cli.output import print_message
+from depkit.files.hub import PREFIX
 from depkit.files.storage import is_url
 from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
 
@@ -54,14 +55,24 @@ def note_renaming(old: str, new: str, quiet: bool) -> None:
 
 
 def _check_models(context: typer.Context, models: list[Path] | None) -> list[Path] | None:
-    """Refuse an empty entry in DEPKIT_MODEL, which would otherwise mean the current directory."""
+    """Check the models of DEPKIT_MODEL, which Typer has split at every colon, also that of hf:.
+
+    An empty entry is refused, which would otherwise mean the current directory.
+    """
     source = context.get_parameter_source("models")
-    if models and source and source.name == "ENVIRONMENT":
-        if "" in os.environ["DEPKIT_MODEL"].split(os.pathsep):
-            raise typer.BadParameter(
-                f"this list of models has an empty entry; {os.pathsep} separates the models"
-            )
-    return models
+    if not models or not source or source.name != "ENVIRONMENT":
+        return models
+    names: list[str] = []
+    for name in os.environ["DEPKIT_MODEL"].split(os.pathsep):
+        if names and f"{names[-1]}:" == PREFIX:
+            names[-1] += f":{name}"
+        else:
+            names.append(name)
+    if "" in names:
+        raise typer.BadParameter(
+            f"this list of models has an empty entry; {os.pathsep} separates the models"
+        )
+    return list(map(Path, names))
 
 
 def verbose_flag(help: str) -> Any:

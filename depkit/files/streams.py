@@ -105,15 +105,18 @@ def read_on_arrival(
 
 
 @contextmanager
-def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
+def open_bytes(path: PathLike, stream: BinaryIO | None = None) -> Iterator[BinaryIO]:
     """Open a stream of a file's decompressed bytes; `-` is stdin.
 
-    Raises OSError, and FormatError for a damaged archive.
+    stream: the bytes of the file, if it is open already. Raises OSError, and FormatError for a
+    damaged archive.
     """
     name = os.fspath(path)
     if name == "-" and sys.stdin is None:
         raise OSError("standard input is closed")
-    with nullcontext(sys.stdin.buffer) if name == "-" else open_file(name) as file:
+    if name == "-":
+        stream = stream or sys.stdin.buffer
+    with nullcontext(stream) if stream else open_file(name) as file:
         try:
             with (
                 name_file_in_errors(STDIN if name == "-" else name),
@@ -228,6 +231,36 @@ class _RewoundStream(io.RawIOBase):
         buffer[:count] = chunk[:count]
         self.opening = chunk[count:]
         return count
+
+
+class RecordedStream(io.RawIOBase):
+    """A stream whose beginning is read twice: what is read of it is read again after `rewind`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.record, self.has_ended = file, b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self.file.fileno()
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self.file.read1(len(buffer))  # type: ignore[attr-defined]
+        buffer[: len(chunk)] = chunk
+        self.record += chunk
+        self.has_ended = not chunk
+        return len(chunk)
+
+    def open(self) -> BinaryIO:
+        """Return a stream for reading the beginning."""
+        return cast(BinaryIO, io.BufferedReader(self, _OPENING_SIZE))
+
+    def rewind(self) -> BinaryIO:
+        """Return a stream of all bytes, which is read after the beginning has been."""
+        # Reading a terminal again would need a second Ctrl-D.
+        rest = cast(BinaryIO, io.BytesIO()) if self.has_ended else self.file
+        return cast(BinaryIO, io.BufferedReader(_RewoundStream(self.record, rest), _OPENING_SIZE))
 
 
 @contextmanager

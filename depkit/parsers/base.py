@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, tee
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -445,9 +445,12 @@ class Parser(ABC):
         *,
         counter: ParagraphCounter | None = None,
         part: Part | None = None,
+        stream: BinaryIO | None = None,
     ) -> Iterator[Sentence]:
         """Yield the sentences of a file of trees or of raw text, see `text.reading.read_input`."""
-        return read_input(source, self.tokenizer, input, encoding, counter=counter, part=part)
+        return read_input(
+            source, self.tokenizer, input, encoding, counter=counter, part=part, stream=stream
+        )
 
     def tokenize(self, text: str) -> Iterator[Sentence]:
         """Yield the sentences of a text. Raises ValueError if the parser has no tokenizer."""

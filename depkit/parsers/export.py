@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.files.atomic import atomic, atomic_directory, copy_directory
+from depkit.files.hub import is_on_hub
 from depkit.parsers.engine.names import ENGINE_VARIABLE
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import used_parts
@@ -86,8 +87,9 @@ def export_model(
     parser = load_on_torch(directory, "cpu", "float32")
     if obstacle := find_export_obstacle(parser.config):
         raise ConfigError(f"{directory}: {obstacle}")
-    if output is None and directory.parent == BUNDLED:
-        raise ConfigError("a bundled model is not changed; name a directory as `output`")
+    if output is None and (directory.parent == BUNDLED or is_on_hub(model)):
+        kind = "model of the hub" if is_on_hub(model) else "bundled model"
+        raise ConfigError(f"a {kind} is not changed; name a directory as `output`")
     if output is not None and os.path.lexists(output):
         raise ConfigError(f"{os.fspath(output)} exists already; name a new directory as `output`")
     graphs = make_graphs(parser, list(islice(sentences, NUM_SENTENCES)), directory)

@@ -48,7 +48,8 @@ def load(
     [('Birds', 'nsubj'), ('sing', 'root'), ('.', 'punct')]
 
     Args:
-        model: The path of the directory, or the name of a bundled model.
+        model: The path of the directory, the name of a bundled model, or hf:USER/NAME or
+            hf:USER/NAME@REVISION, a model of the Hugging Face hub.
         device: "cpu", "cuda", "cuda:1", "mps" and so on, or "auto", see `device.find_device`.
         precision: "float32", "bfloat16", "int8" (only on a CPU, and not for every encoder) or
             "auto". With ONNX Runtime, "auto" is int8; with torch, it is bfloat16 if the device
@@ -62,7 +63,8 @@ def load(
             is a GPU.
 
     Raises:
-        ModelError: A file is missing or damaged, or files do not belong together.
+        ModelError: A file is missing or damaged, files do not belong together, or the model cannot
+            be downloaded.
         TransformerError: The description of a tuned transformer is missing or damaged.
         ConfigError: There is no such device or setting, or the engine cannot run the model.
         ValueError: There is no such precision, or the model cannot be quantized.

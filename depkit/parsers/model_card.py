@@ -5,6 +5,7 @@ depkit use two of its forms only: `key: value`, and `key:` with lines `- value` 
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from depkit.parsers.model_directory import CARD
@@ -12,6 +13,17 @@ from depkit.parsers.model_directory import CARD
 Facts = dict[str, str | list[str]]
 _MAX_CARD = 1 << 16  # bytes
 _KEY = re.compile(r"(\w+):(?: +(.*))?")
+
+
+def make_front_matter(facts: Mapping[str, str | list[str]]) -> str:
+    """Return the front matter of a card; facts that are "" or [] are left out."""
+    lines = ["---"]
+    for key, value in facts.items():
+        if isinstance(value, str):
+            lines += [f"{key}: {value}"] * bool(value)
+        elif value:
+            lines += [f"{key}:", *(f"- {each}" for each in value)]
+    return "\n".join([*lines, "---", ""])
 
 
 def read_card_facts(directory: Path) -> Facts:

@@ -11,23 +11,28 @@ A model directory has these files:
 - transformer/: the configuration and the tokenizer of a tuned transformer
 
 The directory of an ensemble has ensemble.toml, the directories of its members, and the tokenizer.
+A directory can also be on the Hugging Face hub, which gives it further files, such as a licence.
 """
 
 import dataclasses
+import glob
 import gzip
 import json
 import os
 import zlib
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.io import PathLike
 from depkit.files.atomic import atomic
+from depkit.files.hub import PREFIX, HubError, download, is_on_hub, parse_name
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.families import get_family, make_parser_config, parser_fields, update_tables
+from depkit.parsers.inputs.safe_files import CONFIGURATION_FILES, TOKENIZER_FILES
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.settings import ConfigError, from_dict, parse_toml, to_toml
 
@@ -44,7 +49,14 @@ GRAPHS = ("words", "scores", "labels")  # the names of the exported graphs of a 
 TOKENIZER_GRAPH = "tokenizer.onnx"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
+AUTO = "auto"  # instead of a name: a bundled model for the language of the text
 ALIASES = {"en": "en-ewt"}  # other names of bundled models
+# The files that belong to a model, other than those of an ensemble's members
+_FILES = (
+    CONFIG, VOCABULARY, PACKED_VOCABULARY, WEIGHTS, CARD, TOKENIZER, ENSEMBLE,
+    *(f"{TRANSFORMER}/{name}" for name in sorted((*CONFIGURATION_FILES, *TOKENIZER_FILES))),
+    *(f"{name}.onnx" for name in GRAPHS), TOKENIZER_GRAPH,
+)  # fmt: skip
 _MAX_VOCABULARY = 1 << 28  # bytes
 _MAX_CONFIG = 1 << 20
 
@@ -62,8 +74,16 @@ def find_model(name: PathLike) -> Path:
     """Find the bundled model with a name, or the model directory with a path.
 
     A directory in the current one that has the name of a bundled model must be named ./NAME: the
-    default is always the bundled model. Raises ModelError if there is neither.
+    default is always the bundled model. A model of the Hugging Face hub, hf:USER/NAME@REVISION, is
+    downloaded, once in a process. Raises ModelError if there is no such model.
     """
+    if is_on_hub(name):
+        return _find_on_hub(os.fspath(name))
+    if os.fspath(name) == AUTO:
+        raise ModelError(
+            "the model auto needs a text, by whose language depkit parse and depkit tag choose a"
+            " bundled model; name a model here (depkit.choose_model finds it for a text)"
+        )
     path = Path(name)
     bundled_name = ALIASES.get(os.fspath(name), os.fspath(name))
     if bundled_name in bundled_models():
@@ -77,12 +97,37 @@ def find_model(name: PathLike) -> Path:
     )
 
 
+@cache
+def _find_on_hub(name: str) -> Path:
+    """Download the files of a model of the hub, and no others; see `find_model`."""
+    try:
+        repository, revision = parse_name(name)
+        directory = download(repository, revision, _FILES)
+        if (directory / ENSEMBLE).is_file():
+            members = map(glob.escape, _parse_ensemble(directory).members)
+            patterns = [f"{member}/{file}" for member in members for file in _FILES]
+            download(repository, directory.name, patterns)
+    except HubError as error:
+        raise ModelError(str(error)) from error
+    if not (directory / CONFIG).is_file() and not (directory / ENSEMBLE).is_file():
+        raise ModelError(f"{name}: there is no model of depkit in the repository: no {CONFIG}")
+    return directory
+
+
+def pin_model(name: PathLike) -> PathLike:
+    """Return the name of the commit of a model of the hub, so that all processes read the same.
+
+    Other names are returned as they are. Raises ModelError if there is no such model on the hub.
+    """
+    if not is_on_hub(name):
+        return name
+    commit = find_model(name).name
+    return f"{PREFIX}{parse_name(name)[0]}@{commit}"
+
+
 def model_files(directory: Path) -> list[Path]:
     """Return the files that belong to a model, including those of an ensemble's members."""
-    names = (CONFIG, VOCABULARY, PACKED_VOCABULARY, WEIGHTS, CARD, TOKENIZER, ENSEMBLE)
-    files = [directory / name for name in names]
-    files += sorted((directory / TRANSFORMER).glob("*"))
-    files += [directory / f"{name}.onnx" for name in GRAPHS] + [directory / TOKENIZER_GRAPH]
+    files = [directory / name for name in _FILES]
     if (directory / ENSEMBLE).is_file():
         members = read_ensemble(directory).members
         files += chain.from_iterable(model_files(directory / name) for name in members)
@@ -105,8 +150,8 @@ def remove_graphs(directory: Path) -> None:
         (directory / name).unlink(missing_ok=True)
 
 
-def read_ensemble(directory: Path) -> EnsembleConfig:
-    """Read ensemble.toml. Raises ModelError if it is damaged or of another version."""
+def _parse_ensemble(directory: Path) -> EnsembleConfig:
+    """Read ensemble.toml as `read_ensemble` does, but without looking for the members."""
     path = directory / ENSEMBLE
     try:
         tables = parse_toml(_read_text(directory, ENSEMBLE, _MAX_CONFIG))
@@ -117,6 +162,12 @@ def read_ensemble(directory: Path) -> EnsembleConfig:
         raise ModelError(f"{path}: {error}") from None
     if not config.members:
         raise ModelError(f"{path} names no members")
+    return config
+
+
+def read_ensemble(directory: Path) -> EnsembleConfig:
+    """Read ensemble.toml. Raises ModelError if it is damaged or of another version."""
+    config, path = _parse_ensemble(directory), directory / ENSEMBLE
     directories: dict[Path, str] = {}
     for name in config.members:
         is_name = Path(name).name == name != ".." and len(name.encode()) < 256

@@ -38,6 +38,8 @@ def annotate_files(
             further exceptions.
     """
     plan = resolve(job)
+    for text in plan.notes:
+        note(text)
     if plan.job.format == PARQUET.name:
         import_pyarrow()
     if job.distribute == "ray":
@@ -47,7 +49,7 @@ def annotate_files(
         return annotate_with_workers(plan, note, bars)
     run = Run.start(plan, note)
     began = time.monotonic()
-    with _show_progress(bars, run.parser, job) as count_read:
+    with _show_progress(bars, run.parsers.values(), job) as count_read:
         run.count_read = count_read
         if job.output_dir:
             for index, file in enumerate(plan.files):
@@ -63,9 +65,9 @@ def annotate_files(
 
 @contextmanager
 def _show_progress(
-    bars: ProgressBars, parser: Parser, job: Job
+    bars: ProgressBars, parsers: Iterable[Parser], job: Job
 ) -> Iterator[Callable[[Iterable[Sentence]], Iterable[Sentence]]]:
-    """Show in a progress bar how much of the job's input the model has parsed.
+    """Show in a progress bar how much of the job's input the models have parsed.
 
     The context manager returns a function that must be applied to the stream of input sentences, to
     count their words. As files are read far ahead of the model, the progress is the number of bytes
@@ -99,6 +101,7 @@ def _show_progress(
                 update_bar(bytes_read * parsed_totals.words / read_totals.words, total, text)
 
     with bars.bar("parsing" if job.action == "parse" else "tagging") as update_bar:
-        parser.on_batch_computed = count_parsed
+        for parser in parsers:
+            parser.on_batch_computed = count_parsed
         with watch_reading(count_bytes):
             yield count_read

@@ -100,7 +100,7 @@ def _describe(plan: Plan, index: int) -> dict[str, object]:
         "encoding": job.encoding, "dependencies": job.dependencies, "shard": job.shard,
         "batch_tokens": job.batch_tokens,
     }  # fmt: skip
-    models = [*job.models, *([job.tokenizer] if job.tokenizer else [])]
+    models = [*file.models, *([job.tokenizer] if job.tokenizer else [])]
     digests = [_digest_model(os.fspath(model)) for model in models]
     return {
         "depkit": __version__, "file": path, "size": file_size(file.path),

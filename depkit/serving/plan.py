@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import BinaryIO
 
 from depkit.corpus.blocks import Shard
 from depkit.corpus.formats import (
@@ -17,9 +18,16 @@ from depkit.corpus.formats import (
 from depkit.corpus.io import PathLike
 from depkit.files.storage import check_url, is_rereadable, is_url
 from depkit.parsers.families import get_family
-from depkit.parsers.model_directory import ENSEMBLE, find_model, read_config, read_ensemble
+from depkit.parsers.model_directory import (
+    ENSEMBLE,
+    find_model,
+    pin_model,
+    read_config,
+    read_ensemble,
+)
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
+from depkit.serving.auto_models import choose_models
 from depkit.serving.job import Job, check_overwriting
 
 _COMPRESSION = re.compile(r"(\.gz|\.xz)$", re.I)
@@ -34,6 +42,8 @@ class FilePlan:
     output: str
     kind: str | None  # the format of the input; None if it is recognised when the file is read
     elmo: str  # the file of its ELMo vectors, "" for none
+    models: tuple[PathLike, ...]  # with which it is parsed
+    stream: BinaryIO | None = None  # as for `open_bytes`
 
 
 @dataclass(frozen=True)
@@ -44,17 +54,25 @@ class Plan:
     files: tuple[FilePlan, ...]
     format: str | None  # of the output; None for that of the input
     shard: Shard | None  # the part of each file that is read; None for all of it
+    notes: tuple[str, ...] = ()  # what to tell the user
 
 
 def resolve(job: Job) -> Plan:
     """Check a job before the models are loaded, and resolve what it leaves open.
 
     Raises ConfigError if the job's files or options contradict each other, ModelError if there is
-    no such model, and the errors of `storage.check_url` and `text.reading.detect_input`.
+    no such model, or none for the language of a file, and the errors of `storage.check_url`,
+    `text.reading.detect_input` and `text.reading.read_input`.
     """
     if not job.format and format_from_filename(job.output) is PARQUET:
         job = replace(job, format=PARQUET.name)
     _check_files(job)
+    # All processes must read the same models, even if the hub has new versions in the meantime.
+    job = replace(
+        job,
+        models=[pin_model(model) for model in job.models],
+        tokenizer=os.fspath(pin_model(job.tokenizer)),
+    )
     shard = _parse_shard(job.shard) if job.shard else None
     kinds = [job.input] * len(job.files)
     if shard or job.has_workers:
@@ -62,15 +80,22 @@ def resolve(job: Job) -> Plan:
     paths = [job.output] * len(job.files)
     if not job.output_dir:
         check_overwriting(job.files, paths)
-    format = _choose_format(job)
+    choices = choose_models(job)
+    format = _choose_format(job, {model for choice in choices for model in choice.models})
     if job.output_dir:
         names = [output_name(file, format) for file in job.files]
         names = list(map(shard.name, names)) if shard else names
         _check_names(names)
         paths = [os.path.join(job.output_dir, name) for name in names]
         check_overwriting(job.files, paths)
-    files = map(FilePlan, job.files, paths, kinds, job.elmo or [""] * len(job.files))
-    return Plan(job, tuple(files), format, shard)
+    files = [
+        FilePlan(path, output, kind, elmo, choice.models, choice.stream)
+        for path, output, kind, elmo, choice in zip(
+            job.files, paths, kinds, job.elmo or [""] * len(job.files), choices, strict=True
+        )
+    ]
+    notes = tuple(choice.note for choice in choices if choice.note)
+    return Plan(job, tuple(files), format, shard, notes)
 
 
 def _check_files(job: Job) -> None:
@@ -124,14 +149,14 @@ def _parse_shard(text: str) -> Shard:
         raise ConfigError(f"`shard`: {error}") from None
 
 
-def _choose_format(job: Job) -> str | None:
+def _choose_format(job: Job, models: Iterable[PathLike]) -> str | None:
     """Return the output format; None for the input format.
 
     Raises ConfigError if the models do not predict what the format contains.
     """
     if job.action == "tag":
         return job.format
-    if not any(map(_predicts_constituents, job.models)):
+    if not any(map(_predicts_constituents, models)):
         option = "`dependencies`" if job.dependencies else "`format` ptb"
         if job.dependencies or job.format == PTB.name:
             raise ConfigError(f"the model predicts no constituency trees; leave {option} out")

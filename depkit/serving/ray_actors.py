@@ -180,7 +180,7 @@ class _Actors:
                 yield result
 
     def _start_actor(self) -> None:
-        passed = ("DEPKIT_", "HF_HUB_OFFLINE")
+        passed = ("DEPKIT_", "HF_HUB_OFFLINE", "HF_ENDPOINT")
         settings = {name: value for name, value in os.environ.items() if name.startswith(passed)}
         actor = self.actor_class.remote()
         self.calls[actor.start.remote(self.plan, os.getcwd(), settings)] = actor, None

@@ -1,4 +1,8 @@
-"""A job whose models are loaded: reading, parsing or tagging, and writing in one process."""
+"""A job whose models are loaded: reading, parsing or tagging, and writing in one process.
+
+All files are annotated by the same models, unless the job leaves the choice to depkit. Then files
+after each other that have the same model are annotated together.
+"""
 
 import gc
 import os
@@ -6,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice, tee
+from itertools import chain, groupby, islice, tee
 from typing import Any, TextIO
 
 from depkit.convert.dependencies import add_dependencies
@@ -32,9 +36,12 @@ from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import load_tokenizer
 from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
 from depkit.serving.job import Job, Totals
-from depkit.serving.plan import Plan
+from depkit.serving.plan import FilePlan, Plan
 
 GC_THRESHOLD = 10_000  # number of new objects after which Python looks for reference cycles
+
+
+Models = tuple[PathLike, ...]  # the names of models that annotate a file together
 
 
 @dataclass
@@ -42,11 +49,12 @@ class Run:
     """A job with its loaded models, and the counts so far."""
 
     plan: Plan
-    parser: Parser
+    parsers: dict[Models, Parser]
     note: Callable[[str], None]
     totals: Totals = field(default_factory=Totals)
     report: ConversionReport = field(default_factory=ConversionReport)
-    first_sentences: list[Sentence] = field(default_factory=list)  # for warnings about the input
+    # The first sentences that each parser reads, for warnings about the input
+    first_sentences: dict[Models, list[Sentence]] = field(default_factory=dict)
     # Counts the words of a stream of sentences as they are read
     count_read: Callable[[Iterable[Sentence]], Iterable[Sentence]] = lambda sentences: sentences
 
@@ -56,10 +64,12 @@ class Run:
         # Thousands of sentences are created and freed. With its default threshold, Python would
         # spend as much time on looking for reference cycles as on creating them.
         gc.set_threshold(GC_THRESHOLD)
-        run = Run(plan, _load_parser(plan.job), note)
-        if run.has_probabilities and not run.parser.is_calibrated:
-            subject = "this combination of models" if len(plan.job.models) > 1 else "this model"
-            note(f"{subject} is not calibrated; the probabilities may be too high or too low")
+        distinct = dict.fromkeys(file.models for file in plan.files)
+        run = Run(plan, {models: _load_parser(models, plan.job) for models in distinct}, note)
+        for models, parser in run.parsers.items():
+            if run.has_probabilities and not parser.is_calibrated:
+                subject = "this combination of models" if len(models) > 1 else "this model"
+                note(f"{subject} is not calibrated; the probabilities may be too high or too low")
         return run
 
     @property
@@ -75,8 +85,9 @@ class Run:
 
     def finish(self) -> None:
         """Print notes on the conversion, and on the input if they have not been printed yet."""
-        if len(self.first_sentences) < NUM_CHECKED:
-            self._note_input_warnings()
+        for models, sentences in self.first_sentences.items():
+            if len(sentences) < NUM_CHECKED:
+                self._note_input_warnings(models)
         for report_note in self.report.notes(self.target_format.name if self.target_format else ""):
             self.note(report_note)
 
@@ -120,42 +131,26 @@ class Run:
             return
         with open_output(path, encoding) as stream:
             if is_written_directly(path):
-                self.parser.on_wait = stream.flush
+                for parser in self.parsers.values():
+                    parser.on_wait = stream.flush
             yield stream
 
     def annotate(self, file_indices: Sequence[int], part: Part | None = None) -> Iterator[Sentence]:
         """Yield the annotated sentences of some of the job's files, or of a part of one file."""
-        job, parser = self.plan.job, self.parser
+        job, files = self.plan.job, self.plan.files
         first_format: Format | None = None
-        sentences, vectors = _read_sentences(parser, self.plan, file_indices, part)
-        sentences = self.count_read(self._collect_first(sentences))
-        if job.action == "parse":
-            sentences = self._count_cleared(sentences)
-        if self.has_probabilities and self.plan.format:
-            # Only CoNLL-U has the column MISC, which contains the probabilities.
-            sentences = (convert(sentence, CONLLU, report=self.report) for sentence in sentences)
-        method = getattr(parser, job.action)
-        if job.out_of_fold:
-            # This imports the training modules, which takes time and is needed only here.
-            from depkit.ensemble.out_of_fold import annotate_out_of_fold
-
-            config = read_ensemble(find_model(job.models[0]))
-            method = partial(annotate_out_of_fold, parser, config, job.action)
-        files = [self.plan.files[index].path for index in file_indices]
-        # Pipes and terminals can be slow; the sentences of other files are read in large parts.
-        stream = False if all(map(is_rereadable, files)) else None
-        annotated = method(
-            sentences, job.tags, batch_tokens=job.batch_tokens, context=vectors, stream=stream,
-            **job.options,
-        )  # fmt: skip
-        for sentence in annotated:
+        # The numbers in the `# sent_id` of text continue from file to file.
+        counter = ParagraphCounter(part.start.paragraph if part else 0)
+        groups = groupby(file_indices, lambda index: files[index].models)
+        annotated = (self._predict(list(indices), part, counter) for _, indices in groups)
+        for sentence in chain.from_iterable(annotated):
             if job.dependencies:
                 sentence = add_dependencies(sentence, job.dependencies)
             if self.target_format:
                 sentence = convert(sentence, self.target_format, report=self.report)
             if job.conventions:
                 sentence = enhance_sentence(sentence, job.conventions)
-            output = self.plan.files[file_indices[0]].output
+            output = files[file_indices[0]].output
             format = PTB if self._keeps_tree(sentence, output) else sentence.format
             first_format = first_format or format
             if first_format != format and self.plan.format not in ("json", PTB.name):
@@ -168,18 +163,47 @@ class Run:
             self.totals.sentences += 1
             yield sentence
 
+    def _predict(
+        self, file_indices: Sequence[int], part: Part | None, counter: ParagraphCounter
+    ) -> Iterator[Sentence]:
+        """Yield the sentences of files that have the same models, with the models' predictions."""
+        job, files = self.plan.job, [self.plan.files[index] for index in file_indices]
+        models = files[0].models
+        parser = self.parsers[models]
+        sentences, vectors = _read_sentences(parser, files, job.encoding, part, counter=counter)
+        sentences = self.count_read(self._collect_first(sentences, models))
+        if job.action == "parse":
+            sentences = self._count_cleared(sentences)
+        if self.has_probabilities and self.plan.format:
+            # Only CoNLL-U has the column MISC, which contains the probabilities.
+            sentences = (convert(sentence, CONLLU, report=self.report) for sentence in sentences)
+        method = getattr(parser, job.action)
+        if job.out_of_fold:
+            # This imports the training modules, which takes time and is needed only here.
+            from depkit.ensemble.out_of_fold import annotate_out_of_fold
+
+            config = read_ensemble(find_model(models[0]))
+            method = partial(annotate_out_of_fold, parser, config, job.action)
+        # Pipes and terminals can be slow; the sentences of other files are read in large parts.
+        stream = False if all(is_rereadable(file.path) for file in files) else None
+        yield from method(
+            sentences, job.tags, batch_tokens=job.batch_tokens, context=vectors, stream=stream,
+            **job.options,
+        )  # fmt: skip
+
     def _keeps_tree(self, sentence: Sentence, output: str) -> bool:
         """Whether a tagged sentence is written as the bracketed tree that it was read from."""
         is_tagged = self.plan.job.action == "tag" and not self.plan.format
         return is_tagged and keeps_trees(sentence, output)
 
-    def _collect_first(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    def _collect_first(self, sentences: Iterable[Sentence], models: Models) -> Iterator[Sentence]:
+        first_sentences = self.first_sentences.setdefault(models, [])
         for sentence in sentences:
             yield sentence
-            if len(self.first_sentences) < NUM_CHECKED:
-                self.first_sentences.append(sentence)
-                if len(self.first_sentences) == NUM_CHECKED:
-                    self._note_input_warnings()
+            if len(first_sentences) < NUM_CHECKED:
+                first_sentences.append(sentence)
+                if len(first_sentences) == NUM_CHECKED:
+                    self._note_input_warnings(models)
 
     def _count_cleared(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """Count what the new trees will remove from sentences that keep their format.
@@ -192,9 +216,9 @@ class Run:
                 self.report.count_cleared(sentence)
             yield sentence
 
-    def _note_input_warnings(self) -> None:
-        model = self.plan.job.models[0]
-        for warning in find_input_warnings(self.parser, self.first_sentences, model):
+    def _note_input_warnings(self, models: Models) -> None:
+        parser, sentences = self.parsers[models], self.first_sentences[models]
+        for warning in find_input_warnings(parser, sentences, models[0]):
             self.note(warning)
 
 
@@ -206,10 +230,10 @@ def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
         yield sentence.constituents
 
 
-def _load_parser(job: Job) -> Parser:
-    """Load the models of a job; raise ConfigError for options that their family does not have."""
+def _load_parser(names: Models, job: Job) -> Parser:
+    """Load models of a job; raise ConfigError for options that their family does not have."""
     # Several models are averaged, and folds of an ensemble are parsed, with torch only.
-    engine = "torch" if len(job.models) > 1 and job.engine == "auto" else job.engine
+    engine = "torch" if len(names) > 1 and job.engine == "auto" else job.engine
     models = [
         load(
             model,
@@ -219,7 +243,7 @@ def _load_parser(job: Job) -> Parser:
             settings=job.settings,
             engine=engine,
         )
-        for model in job.models
+        for model in names
     ]
     parser = combine(models, job.mean)
     if job.out_of_fold and (len(models) > 1 or not parser.members):
@@ -232,19 +256,22 @@ def _load_parser(job: Job) -> Parser:
 
 
 def _read_sentences(
-    parser: Parser, plan: Plan, file_indices: Sequence[int], part: Part | None = None
+    parser: Parser,
+    files: Sequence[FilePlan],
+    encoding: str,
+    part: Part | None,
+    *,
+    counter: ParagraphCounter,
 ) -> tuple[Iterable[Sentence], Iterable[Any] | None]:
     """Return the sentences of some files, and their ELMo vectors or None.
 
     part: if there is only one file, the part of it to read; None for all of it.
     """
-    counter = ParagraphCounter(part.start.paragraph if part else 0)
-    files = [plan.files[i] for i in file_indices]
-    encoding = plan.job.encoding
     readers = (
-        parser.read(file.path, file.kind, encoding, counter=counter, part=part) for file in files
+        parser.read(file.path, file.kind, encoding, counter=counter, part=part, stream=file.stream)
+        for file in files
     )
-    if not plan.job.elmo:
+    if not files[0].elmo:
         return chain.from_iterable(readers), None
     attached = (
         parser.attach_features(sentences, file.elmo)

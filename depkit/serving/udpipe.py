@@ -21,6 +21,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import read_text, split_at_spaces
 from depkit.files.errors import FormatError
+from depkit.files.hub import is_on_hub, parse_name
 from depkit.parsers.base import Parser
 from depkit.parsers.model_card import read_card_facts
 from depkit.parsers.model_directory import find_model
@@ -185,11 +186,13 @@ class Models:
 def name_models(models: Sequence[PathLike]) -> dict[str, PathLike]:
     """Name models as requests name them: bundled ones by their names, directories by theirs.
 
-    Raises ConfigError if two models have the same name.
+    A model of the hub has the name of its repository. Raises ConfigError if two models have the
+    same name.
     """
     named: dict[str, PathLike] = {}
     for model in models:
-        name = os.path.basename(os.path.abspath(find_model(model)))
+        directory = parse_name(model)[0] if is_on_hub(model) else os.path.abspath(find_model(model))
+        name = os.path.basename(directory)
         if name in named:
             raise ConfigError(f"two models are called {name}; rename the directory of one")
         named[name] = model

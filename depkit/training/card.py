@@ -1,13 +1,26 @@
 """Model cards: what a model is, how it was trained and how accurate it is."""
 
+import re
+from pathlib import PurePath
+
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import describe_inputs
+from depkit.parsers.model_card import make_front_matter
 from depkit.parsers.model_directory import CARD, TOKENIZER, write_text
 from depkit.parsers.text.tokenizer_file import read_tokenizer_notes
 from depkit.training.checkpoint import State
 from depkit.training.origin import TORCHRUN
 from depkit.training.plan import Plan
 from depkit.training.progress import format_duration
+
+# What a family predicts, as models on the Hugging Face hub are tagged
+_TAGS = {
+    "dependencies": "dependency-parsing", "constituents": "constituency-parsing",
+    "": "part-of-speech-tagging",
+}  # fmt: skip
+# The names of files of Universal Dependencies begin with a language and a treebank.
+_UD_FILE = re.compile(r"(([a-z]{2,3})_[a-z]+)-ud-(train|dev|test)\b.*")
+_NORWEGIAN = {"no_bokmaal": "nb", "no_nynorsk": "nn", "no_nynorsklia": "nn"}
 
 
 def write_card(plan: Plan, state: State, calibration_note: str = "") -> None:
@@ -32,7 +45,7 @@ def write_card(plan: Plan, state: State, calibration_note: str = "") -> None:
     about = f"\n{recipe.about}\n" if recipe.about else ""
     punctuation = family.describe_scores(recipe.training.scoring)
     processes = state.origin.settings.get(TORCHRUN, "")
-    text = f"""# A depkit {family.noun}
+    text = f"""{_describe_for_hub(plan)}# A depkit {family.noun}
 {about}
 - Encoder: {parser.encoder.describe()}
 - Reads: {", ".join(describe_inputs(parser.inputs))}
@@ -72,7 +85,7 @@ def write_ensemble_card(
     rows = "\n".join(f"| {name} | {state.best:.2f} |" for name, state in members.items())
     score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
     punctuation = get_family(recipe.parser).describe_scores(recipe.training.scoring)
-    text = f"""# A depkit ensemble
+    text = f"""{_describe_for_hub(plan)}# A depkit ensemble
 {about}
 - Members: {len(members)}, each trained on the {len(plan.train)} sentences of the treebank \
 without one fold
@@ -87,6 +100,28 @@ without one fold
 all members. The directory of each member is also a model by itself.
 """
     write_text(plan.directory, CARD, text)
+
+
+def _describe_for_hub(plan: Plan) -> str:
+    """Return the front matter: what the Hugging Face hub shows and searches, as far as it is known.
+
+    The licence is not: whoever shares a model must add it. The language and the treebanks are known
+    if all training files have names as in Universal Dependencies.
+    """
+    names = dict.fromkeys(PurePath(sentence.file).name for sentence in plan.train)
+    matches = [_UD_FILE.match(name) for name in names]
+    treebanks = sorted({match[1] for match in matches if match}) if all(matches) else []
+    languages = {_NORWEGIAN.get(name, name.partition("_")[0]) for name in treebanks}
+    return make_front_matter(
+        {
+            "language": sorted(languages) if len(languages) > 1 else "".join(languages),
+            "library_name": "depkit",
+            "pipeline_tag": "token-classification",
+            "tags": [_TAGS[get_family(plan.recipe.parser).parser.trees]],
+            "datasets": treebanks,
+            "metrics": [plan.recipe.training.select.lower()],
+        }
+    )
 
 
 def _list_item(text: str) -> str:

@@ -58,6 +58,9 @@ def test_the_card_says_what_the_hub_and_the_list_of_models_need(name):
     facts = read_card_facts(BUNDLED / name)
     assert facts["language"] in name and facts["language_name"] and facts["license"]
     assert facts["datasets"] and facts["dev"] in facts["datasets"]
+    assert (facts["library_name"], facts["metrics"]) == ("depkit", ["las"])
+    assert facts["pipeline_tag"] == "token-classification"
+    assert facts["tags"] == ["dependency-parsing"]
     assert 50 < float(facts["las_raw"]) <= float(facts["las_gold"]) < 100
     card = (BUNDLED / name / CARD).read_text("utf-8")
     assert all(dataset in card for dataset in facts["datasets"])

@@ -91,7 +91,7 @@ class FakeActor:
 
 
 def make_plan(job):
-    files = tuple(FilePlan(name, "-", None, "") for name in job.files)
+    files = tuple(FilePlan(name, "-", None, "", tuple(job.models)) for name in job.files)
     return Plan(job, files, None, None)
 
 

@@ -31,10 +31,11 @@ SECURITY = (
     " it is used, neither by depkit nor by the processes that it starts, unless you name it. But"
     " python -m depkit is not safe there, because python -m imports from the current directory."
     " Call the command depkit instead, or python -P -m depkit, and torchrun with --no-python.",
-    "Nothing is sent or downloaded, with one exception: if a recipe, an option or a model names a"
-    " transformer that is not a directory, its files are downloaded from the Hugging Face hub,"
-    " unless they have been downloaded before or are part of the model. HF_HUB_OFFLINE=1 in the"
-    " environment forbids this.",
+    "Nothing is sent or downloaded, with two exceptions. If you name a model hf:USER/NAME, the"
+    " files of a model directory, and no others, are downloaded from the Hugging Face hub. If a"
+    " recipe, an option or a model names a transformer that is not a directory, its files are"
+    " downloaded from there, unless they are part of the model. Files that have been downloaded"
+    " before are not downloaded again. HF_HUB_OFFLINE=1 in the environment forbids both.",
     "With --distribute ray, text and trees are sent between the machines of the Ray cluster. A"
     " cluster that depkit starts accepts only programs that know its authentication token, a random"
     " number."

@@ -14,6 +14,13 @@ from typing import Any
 from depkit.parsers.inputs.tokenizer_json import check_tokenizer
 
 TOKENIZER_JSON = "tokenizer.json"
+TOKENIZER_FILES = (
+    TOKENIZER_JSON, "vocab.txt", "vocab.json", "merges.txt",
+    "sentencepiece.bpe.model", "spiece.model", "tokenizer.model",
+)  # fmt: skip
+CONFIGURATION_FILES = (
+    "config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+)  # fmt: skip
 # Settings that name code, kernels or files, or how weights are quantized. depkit decides these.
 _UNSAFE_SETTING = re.compile(
     r"auto_map|_?name_or_path|base_model_name_or_path|transformers_weights|fusion_config"

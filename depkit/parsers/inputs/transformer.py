@@ -21,6 +21,8 @@ from depkit.corpus.io import PathLike
 from depkit.files.atomic import atomic_directory, temporary_directory
 from depkit.nn.limit import find_not_finite, limit_size
 from depkit.parsers.inputs.safe_files import (
+    CONFIGURATION_FILES,
+    TOKENIZER_FILES,
     TOKENIZER_JSON,
     TransformerError,
     check_weight_names,
@@ -30,13 +32,6 @@ from depkit.parsers.inputs.tokenizer_json import check_tokenizer
 
 _WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"  # lists the files if the weights are in several files
-_TOKENIZER = (
-    TOKENIZER_JSON, "vocab.txt", "vocab.json", "merges.txt",
-    "sentencepiece.bpe.model", "spiece.model", "tokenizer.model",
-)  # fmt: skip
-_CONFIGURATION = (
-    "config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-)  # fmt: skip
 _SIZES = ("num_hidden_layers", "hidden_size", "vocab_size")
 _MAX_PIECES = 512  # for a transformer whose files set no limit
 
@@ -80,7 +75,7 @@ def load_transformer(name: str, revision: str = "", depth: int = 0) -> Transform
         config.num_hidden_layers = depth or config.num_hidden_layers
         tokenizer = _read_tokenizer(copy, name, config)
         body = _read_body(copy, name, config, weights)
-    file_names = ["config.json", *_TOKENIZER, *_CONFIGURATION]
+    file_names = ["config.json", *TOKENIZER_FILES, *CONFIGURATION_FILES]
     files = [*weights, *(folder / file_name for file_name in file_names)]
     return _make_transformer(body, tokenizer, name=name, revision=commit, digest=_digest(files))
 
@@ -175,7 +170,8 @@ def _find_folder(name: str, revision: str) -> tuple[Path, str]:
         raise TransformerError(f"{name}: there is no such directory")
     from huggingface_hub import constants, snapshot_download
 
-    patterns = [_WEIGHTS, "model-*-of-*.safetensors", _INDEX, *_TOKENIZER, *_CONFIGURATION]
+    weights = [_WEIGHTS, "model-*-of-*.safetensors", _INDEX]
+    patterns = [*weights, *TOKENIZER_FILES, *CONFIGURATION_FILES]
     try:
         folder = Path(snapshot_download(name, revision=revision or None, allow_patterns=patterns))
     except Exception as error:  # the hub, the network and the disk raise unrelated errors
@@ -221,7 +217,11 @@ def _safe_copy(folder: Path, name: str, weights: Sequence[str] = ()) -> Iterator
     """
     with temporary_directory() as copy, _silence_libraries(), _stay_offline():
         copy_safe_files(
-            folder, copy, name, data=[*weights, *_TOKENIZER], configurations=_CONFIGURATION
+            folder,
+            copy,
+            name,
+            data=[*weights, *TOKENIZER_FILES],
+            configurations=CONFIGURATION_FILES,
         )
         yield copy
 

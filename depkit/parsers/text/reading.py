@@ -49,6 +49,8 @@ def read_input(
     *,
     counter: ParagraphCounter | None = None,
     part: Part | None = None,
+    segment: Segmenter | None = None,
+    stream: BinaryIO | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a file, or of stdin (`-`), as they are read.
 
@@ -63,6 +65,9 @@ def read_input(
         counter: A counter for the `# sent_id` of text; the numbering continues from it.
         part: The part of the file to read, None for all of it; then `input` must be given. The
             counter must have the number of paragraphs before it.
+        segment: The function that splits text into sentences and tokens; by default, it depends on
+            `input` and is that of the tokenizer for running text.
+        stream: The bytes of the file, if it is open already, as for `open_bytes`.
 
     Raises:
         FormatError: The file is not valid.
@@ -72,7 +77,7 @@ def read_input(
         raise ValueError(f"there is no input {input!r}; it can be {', '.join(INPUTS)}")
     path = os.fspath(source)
     start = part.start if part else Position()
-    with open_bytes(path) as binary:
+    with open_bytes(path, stream) as binary:
         if part and input == PARQUET.name:
             stop = part.end.paragraph if part.end else None
             yield from read_parquet(
@@ -106,7 +111,7 @@ def read_input(
         name = "" if path == "-" else _clean_name(os.path.basename(path))
         has_arrived = make_arrival_test(binary)
         text = decode_chunks(read_on_arrival(binary, has_arrived), encoding, path)
-        segment = choose_segment(input, tokenizer, path)
+        segment = segment or choose_segment(input, tokenizer, path)
         # A pipe may be slow, so its sentences are not delayed.
         by_block = is_rereadable(path)
         yield from read_text(

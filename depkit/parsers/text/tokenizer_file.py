@@ -141,7 +141,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
 
 
 def load_tokenizer(model: PathLike, device: "torch.device | None" = None) -> Tokenizer:
-    """Load the tokenizer of a model directory, or of a bundled model by name.
+    """Load the tokenizer of a model, which is named as for `find_model`.
 
     device: a device of torch; None runs the exported graph if there is one.
 

@@ -7,9 +7,11 @@ import pytest
 
 from depkit.corpus.io import read
 from depkit.parsers.model_card import read_card_facts
-from depkit.parsers.model_directory import BUNDLED, bundled_models
+from depkit.parsers.model_directory import BUNDLED, ModelError, bundled_models
 from depkit.parsers.text.language import (
     Profile,
+    choose_model,
+    find_clear_language,
     find_language,
     find_other_language,
     make_profile,
@@ -69,6 +71,31 @@ def test_the_language_of_a_text_is_found(language):
 def test_noise_of_web_text_is_no_other_language():
     text = TEXTS["en"].upper() + " lol :-) omg http://www.example.com/a?b=c thx!!! soooo gooood"
     assert find_other_language(text, "en") is None
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_clear_language(language):
+    assert find_clear_language(TEXTS[language]) == language
+    assert find_clear_language(TEXTS[language].upper()) == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tegnap egész nap a kertben dolgoztunk, és este mindenki fáradt volt.",
+        "昨天我们整天都在花园里工作，晚上大家都很累，但是没有人想在晚饭前去睡觉。" * 3,
+        "qwxz jkvq zzxw pqkj vbnx qqwz kjxv zxqj wqzx vkjq pxzq jqxk zvwq xkqj qzxv jwqk xzqv",
+        f"{ENGLISH} {GERMAN}", "A short text.", "", "1, 2, 3, 4 " * 100,
+    ],
+)  # fmt: skip
+def test_a_language_that_is_not_clear(text):
+    assert find_clear_language(text) is None
+    with pytest.raises(ModelError, match=r"not clear in which language .*English \(en-ewt\)"):
+        choose_model(text)
+
+
+def test_a_model_is_chosen():
+    assert choose_model(ENGLISH) == "en-ewt" and choose_model(GERMAN) == "de"
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs the treebanks in ../shared")
