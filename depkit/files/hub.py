@@ -76,7 +76,8 @@ def download(repository: str, revision: str, patterns: Sequence[str]) -> Path:
 
 
 def _describe_error(error: Exception, revision: str) -> str:
-    from huggingface_hub import constants, errors
+    from huggingface_hub import constants
+    from huggingface_hub import utils as errors  # versions before 0.25 have no module for them
 
     if isinstance(error, errors.GatedRepoError):
         return "its owner must allow you to read it; ask there for access, and set HF_TOKEN"
