@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from depkit.cli.help import DATA, OUTPUT, option
 from depkit.cli.names import ENCODING, name_options
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import print_message, print_output
@@ -29,7 +30,8 @@ def _print_rules(value: bool) -> None:
 
 Target = Annotated[
     Literal["conllx", "conll09", "conllu", "parquet"] | None,
-    typer.Option(
+    option(
+        OUTPUT,
         "--to",
         help="Write the output in this format.",
         show_default="the format of the output file's name; if it has none, that of ORIGINAL"
@@ -43,21 +45,21 @@ def convert_command(
         list[str],
         typer.Argument(metavar="IN", help="Convert these files, one after another; - is stdin."),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE")] = "-",
+    output: Annotated[str, option(OUTPUT, "--output", "-o", metavar="FILE")] = "-",
     source: From = None,
     target: Target = None,
     dependencies: Annotated[
-        Literal["sd", "ud", "ud2"] | None, typer.Option(show_default="sd")
+        Literal["sd", "ud", "ud2"] | None, option(OUTPUT, show_default="sd")
     ] = None,
-    rules: Annotated[bool, typer.Option("--rules", is_eager=True, callback=_print_rules)] = False,
-    tags: Annotated[str, typer.Option(metavar="FILE")] = "",
-    predicted: Annotated[bool, typer.Option("--predicted")] = False,
-    original: Annotated[str, typer.Option("--merge", metavar="ORIGINAL")] = "",
-    merge_tags: Annotated[bool, typer.Option("--merge-tags")] = False,
-    enhance: Annotated[str, typer.Option(metavar="TYPE,...")] = "",
-    enhance_like: Annotated[str, typer.Option(metavar="TREEBANK")] = "",
-    empty_nodes: Annotated[EmptyNodes | None, typer.Option()] = None,
-    strict: Annotated[bool, typer.Option("--strict")] = False,
+    rules: Annotated[bool, option(OUTPUT, "--rules", is_eager=True, callback=_print_rules)] = False,
+    tags: Annotated[str, option(DATA, metavar="FILE")] = "",
+    predicted: Annotated[bool, option(DATA, "--predicted")] = False,
+    original: Annotated[str, option(DATA, "--merge", metavar="ORIGINAL")] = "",
+    merge_tags: Annotated[bool, option(DATA, "--merge-tags")] = False,
+    enhance: Annotated[str, option(OUTPUT, metavar="TYPE,...")] = "",
+    enhance_like: Annotated[str, option(OUTPUT, metavar="TREEBANK")] = "",
+    empty_nodes: Annotated[EmptyNodes | None, option(OUTPUT)] = None,
+    strict: Annotated[bool, option(DATA, "--strict")] = False,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
     verbose: Annotated[

@@ -25,7 +25,7 @@ TEXTS = {
     "cs": ("Pes spí, protože je unavený.", 7),
     "de": ("Der Hund schläft, weil er müde ist.", 9),
     "en-ewt": ("The dog sleeps because it is tired.", 8),
-    "es": ("El perro duerme porque está cansado.", 7),
+    "es": ("Los niños duermen porque están cansados.", 7),
     "fa": ("سگ می‌خوابد زیرا خسته است.", 6),
     "fi": ("Koira nukkuu, koska se on väsynyt.", 8),
     "fr": ("Le chien dort parce qu'il est fatigué.", 9),

@@ -377,7 +377,7 @@ def test_a_configuration_written_as_toml_is_read_unchanged():
         ({"encoder": {"layers": "three"}}, "takes a value of type int"),
         ({"encoder": {"layers": True}}, "takes a value of type int"),
         ({"scorer": {"predict": "upos"}}, "takes a list"),
-        ({"scorer": {"predict": ["form"]}}, "it can be lemma, upos, xpos, feats"),
+        ({"scorer": {"predict": ["form"]}}, "it can be lemma, upos, xpos, feats, deps"),
         ({"encoder": {"kind": "selfatt", "heads": 0}}, "takes 1 or more"),
         ({"inputs": {"word": -1}}, "takes 0 or more"),
         ({"inputs": {"part_dropout": 1}}, "from 0 to less than 1"),

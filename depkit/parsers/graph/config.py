@@ -8,7 +8,7 @@ from depkit.parsers.columns.config import ColumnConfig, TagScorer
 from depkit.parsers.config import UNTRAINED, Column
 
 Algorithm = Literal["mst", "eisner", "argmax"]
-GraphColumn = Literal["upos", "xpos", "feats", "lemma", "deps"]
+GraphColumn = Literal["lemma", "upos", "xpos", "feats", "deps"]
 Partial = Literal["refuse", "ignore", "marginal"]
 
 
