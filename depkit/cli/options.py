@@ -55,7 +55,7 @@ def note_renaming(old: str, new: str, quiet: bool) -> None:
 
 
 def _check_models(context: typer.Context, models: list[Path] | None) -> list[Path] | None:
-    """Check the models of DEPKIT_MODEL, which Typer has split at every colon, also that of hf:.
+    """Check the models of DEPKIT_MODEL, which Typer has split at every colon, even that of hf:.
 
     An empty entry is refused, which would otherwise mean the current directory.
     """

@@ -90,7 +90,7 @@ def recipes_by_value(setting: Setting) -> dict[str, list[str]]:
 
 
 def show_value(value: Any) -> str:
-    """Write a value as in TOML, but a text of words without quotes, as for --set."""
+    """Write a value as for --set: as in TOML, but strings of words without quotes."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

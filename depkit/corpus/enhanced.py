@@ -66,11 +66,11 @@ def _check_format(sentence: Sentence) -> None:
 
 
 def collapse(graph: EnhancedGraph) -> list[list[Relation]]:
-    """Return the relations of each word in the graph without empty nodes; their heads are words.
+    """Return the relations of each word in the graph without empty nodes.
 
     A path from a word, or the root, through empty nodes to a word becomes one relation. A path that
-    visits an empty node twice is left out, and so are relations that occur twice. Relations are in
-    the order of their heads and labels.
+    visits an empty node twice is left out, and a relation that occurs twice is returned once. Heads
+    are numbers of words, 0 for the root. Relations are in the order of their heads and labels.
     """
     numbers = {position: number for number, position in enumerate(graph.words)}
     return [
@@ -80,7 +80,7 @@ def collapse(graph: EnhancedGraph) -> list[list[Relation]]:
 
 
 def _paths(graph: EnhancedGraph, node: int, visited: tuple[int, ...]) -> Iterable[Relation]:
-    """Yield the words from which a path leads to a node through empty nodes, and its labels."""
+    """Yield the word, or the root, at the start of each path to a node, and the path's labels."""
     for head, label in graph.relations[node]:
         if "." not in graph.ids[head]:
             yield head, label
@@ -90,7 +90,7 @@ def _paths(graph: EnhancedGraph, node: int, visited: tuple[int, ...]) -> Iterabl
 
 
 def write_graph(sentence: Sentence, relations: Sequence[Iterable[Relation]]) -> Sentence:
-    """Copy a sentence with other enhanced dependencies, without its old empty nodes.
+    """Copy a sentence with new enhanced dependencies, without its old empty nodes.
 
     Args:
         sentence: A sentence in CoNLL-U; another format raises FormatError.
@@ -107,7 +107,7 @@ def format_relations(relations: Iterable[Relation]) -> str:
 
 
 def remove_empty_nodes(sentence: Sentence) -> Sentence:
-    """Copy a sentence without the rows of empty nodes, to which DEPS of words may still refer."""
+    """Copy a sentence without the rows of its empty nodes. DEPS may still refer to them."""
     empty = sentence.empty_nodes()
     if not empty:
         return sentence
@@ -121,14 +121,14 @@ def expand(sentence: Sentence) -> Sentence:
     """Copy a sentence with empty nodes for the labels of paths, the inverse of `collapse`.
 
     Paths that begin at the same word with the same labels share their empty nodes. An empty node
-    stands after the first word that depends on it. At the end of a relation `conj`, it has the
+    is inserted after the first word that depends on it. At the end of a relation `conj`, it has the
     form, the lemma, the tags and the features of the head of the relation, which is the elided
     predicate.
     """
     graph = read_graph(sentence)
     relations = collapse(graph)
-    # The empty nodes: the word at which a path begins, and its labels up to the empty node.
-    nodes: dict[tuple[int, tuple[str, ...]], tuple[int, int]] = {}  # -> (word before it, number)
+    # The keys are the word at which a path begins, and its labels up to the empty node.
+    nodes: dict[tuple[int, tuple[str, ...]], tuple[int, int]] = {}  # -> (preceding word, number)
     counts: dict[int, int] = {}
     for word, pairs in enumerate(relations, start=1):
         for head, label in pairs:
@@ -158,7 +158,7 @@ def expand(sentence: Sentence) -> Sentence:
 
 
 def _expanded(relations: Iterable[Relation], ids: dict[tuple[int, tuple[str, ...]], str]) -> str:
-    """Return the content of DEPS in which the heads of paths are empty nodes."""
+    """Return the content of DEPS of a word, with empty nodes as the heads of paths."""
     found = set()
     for head, label in relations:
         *path, last = label.split(PATH)

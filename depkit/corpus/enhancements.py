@@ -1,7 +1,7 @@
 """The types of enhancement of UD: which of them each relation of the column DEPS belongs to.
 
 The types are those of the guidelines (universaldependencies.org/u/overview/enhanced-syntax.html)
-and of the evaluation of IWPT 2020 and 2021, which leaves out relations by type: gapping, shared
+and of the evaluation of IWPT 2020 and 2021, which can leave out relations by type: gapping, shared
 parents, shared dependents, control, relative clauses and case (Bouma et al. 2020).
 """
 
@@ -10,20 +10,20 @@ from collections.abc import Iterator, Sequence
 from depkit.corpus.enhanced import PATH, Relation
 from depkit.corpus.universal import base_relation
 
-# In the order of the tables, with what each type is
+# The types in the order of the tables, with their descriptions
 TYPES = {
     "basic": "relations of the basic tree",
     "case": "relations of the basic tree whose label also names the case, the preposition or the"
     " conjunction",
-    "conj": "the head of a coordination as the head of its other conjuncts",
+    "conj": "the head of the first conjunct as a head of the other conjuncts",
     "shared": "a dependent that all conjuncts share",
     "xsubj": "subjects of controlled and raised predicates",
-    "relcl": "the antecedent in the relative clause, and ref",
+    "relcl": "the relation of the antecedent in the relative clause, and ref",
     "empty": "paths through empty nodes",
     "other": "other relations",
 }
 _WITH_CASE = frozenset(("obl", "nmod", "acl", "advcl", "conj"))  # the relations that name the case
-# Subtypes that are not a case; the first three are those of the evaluation of IWPT.
+# Subtypes that do not name a case; the first three are those of the evaluation of IWPT.
 _SUBTYPES = frozenset(("pass", "relcl", "xsubj", "agent", "arg", "lmod", "npmod", "poss", "tmod"))
 _SUBJECTS = frozenset(("nsubj", "csubj"))
 
@@ -31,18 +31,19 @@ _SUBJECTS = frozenset(("nsubj", "csubj"))
 def find_types(
     heads: Sequence[int], deprels: Sequence[str], relations: Sequence[Sequence[Relation]]
 ) -> list[list[str]]:
-    """Return the type of each relation of each word; the first of these that fits.
+    """Return the type of each relation of each word: the first of these that applies.
 
     1. `empty`: the label is a path through an empty node.
     2. `basic`, `case`: the head is that of the basic tree, and the label is the same apart from its
-       subtype. It is `case` if a relation that names the case has another subtype, except those
-       that are no case, such as `relcl`.
-    3. `relcl`: the label is `ref`, or the head is in a relative clause that modifies the word, or
-       the conjunct to which the word is coordinated.
+       subtype. It is `case` if the relation is one that names the case and its subtype differs
+       from that in the tree, except for subtypes that do not name a case, such as `relcl`.
+    3. `relcl`: the label is `ref`, or the head is in a relative clause that modifies the word or
+       a preceding conjunct of the word.
     4. `xsubj`: the subtype is `xsubj`, or the word is the subject of an `xcomp`, or of a conjunct
        of one, to which the basic tree does not attach it.
     5. `conj`: the head is that of a preceding conjunct of the word.
-    6. `shared`: the head is a conjunct of the head of the word, or of a preceding conjunct of it.
+    6. `shared`: the head is coordinated with the head of the word or of a preceding conjunct of
+       the word.
     7. `other`: all other relations.
 
     Args:
@@ -90,7 +91,7 @@ class _Tree:
         return "other"
 
     def _preceding_conjuncts(self, word: int) -> Iterator[int]:
-        """Yield the words to which a word is coordinated, also indirectly, the nearest first."""
+        """Yield the conjuncts before a word, also those of outer coordinations, nearest first."""
         visited = {word}
         while base_relation(self.deprels[word]) == "conj":
             word = self.heads[word]
@@ -100,11 +101,11 @@ class _Tree:
             yield word
 
     def _first_conjunct(self, word: int) -> int:
-        """Return the first conjunct of the coordination of a word, or the word."""
+        """Return the first conjunct of the outermost coordination of a word, or the word itself."""
         return [word, *self._preceding_conjuncts(word)][-1]
 
     def _is_in_relative_clause(self, word: int, antecedents: set[int]) -> bool:
-        """Whether a word is in a clause that modifies one of some words."""
+        """Whether a word is in a clause that modifies one of the antecedents."""
         visited = set()
         while word and word not in visited:
             visited.add(word)

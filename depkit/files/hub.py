@@ -1,4 +1,4 @@
-"""Downloading files of models from the Hugging Face hub, by its package huggingface_hub.
+"""Download files of models from the Hugging Face hub with its package huggingface_hub.
 
 The package keeps what it has downloaded in its cache. Its environment variables apply, such as
 HF_HUB_OFFLINE, HF_HOME, HF_ENDPOINT and HF_TOKEN.
@@ -70,14 +70,14 @@ def download(repository: str, revision: str, patterns: Sequence[str]) -> Path:
                     repository, revision=revision or None, allow_patterns=list(patterns)
                 )
             )
-    except Exception as error:  # the hub, the network and the disk raise unrelated errors
+    except Exception as error:  # The hub, the network and the disk raise many types.
         name = f"{PREFIX}{repository}" + (f"@{revision}" if revision else "")
         raise HubError(f"{name}: {_describe_error(error, revision)}") from error
 
 
 def _describe_error(error: Exception, revision: str) -> str:
     from huggingface_hub import constants
-    from huggingface_hub import utils as errors  # versions before 0.25 have no module for them
+    from huggingface_hub import utils as errors  # before 0.25, there is no module `errors`
 
     if isinstance(error, errors.GatedRepoError):
         return "its owner must allow you to read it; ask there for access, and set HF_TOKEN"

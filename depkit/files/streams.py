@@ -234,7 +234,7 @@ class _RewoundStream(io.RawIOBase):
 
 
 class RecordedStream(io.RawIOBase):
-    """A stream whose beginning is read twice: what is read of it is read again after `rewind`."""
+    """A stream that records what is read of its beginning, to be read again after `rewind`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.record, self.has_ended = file, b"", False
@@ -257,7 +257,7 @@ class RecordedStream(io.RawIOBase):
         return cast(BinaryIO, io.BufferedReader(self, _OPENING_SIZE))
 
     def rewind(self) -> BinaryIO:
-        """Return a stream of all bytes, which is read after the beginning has been."""
+        """Return a stream of all bytes, to be used when the beginning has been read."""
         # Reading a terminal again would need a second Ctrl-D.
         rest = cast(BinaryIO, io.BytesIO()) if self.has_ended else self.file
         return cast(BinaryIO, io.BufferedReader(_RewoundStream(self.record, rest), _OPENING_SIZE))

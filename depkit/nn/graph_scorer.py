@@ -6,13 +6,14 @@ from torch.nn import functional
 
 from depkit.nn.biaffine import MLP, ArcScorer, LabelScorer
 
-INITIAL_BIAS = -3.0  # Most pairs of words have no arc.
+INITIAL_BIAS = -3.0  # of arc logits; it is negative because most pairs of words have no arc
 
 
 class GraphScorer(nn.Module):
-    """Biaffine scorers of each arc by itself, and of the labels of arcs (Dozat and Manning 2018).
+    """Biaffine scorers of independent arcs, and of the labels of arcs (Dozat and Manning 2018).
 
-    size: the size of the vectors of words; arc, label: those of the MLPs; labels: their number.
+    size: the size of the vectors of words; arc, label: the sizes of the MLPs under the scorers of
+    arcs and of labels; labels: the number of labels.
     """
 
     def __init__(self, size: int, *, arc: int, label: int, labels: int, dropout: float) -> None:
@@ -42,13 +43,13 @@ class GraphScorer(nn.Module):
     ) -> Tensor:
         """Compute the loss: the binary cross-entropy of arcs, and the cross-entropy of labels.
 
-        The sums over the possible heads and over the gold heads of a word are averaged over the
-        words of the sentences that have gold heads.
+        The cross-entropies are summed over the possible heads (arcs) and the gold heads (labels) of
+        each word, and averaged over the words of the sentences that have gold heads.
 
         Args:
             words: [batch, length, size]
             lengths: [batch], w0 included.
-            heads: [batch, length, number] The gold heads of a word, which differ, and `ignored`.
+            heads: [batch, length, number] The distinct gold heads of each word, then `ignored`.
             labels: [batch, length, number] The labels of the gold arcs; unknown ones are `ignored`.
             ignored: A number below 0.
         """

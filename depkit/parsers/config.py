@@ -82,7 +82,7 @@ class ParserConfig:
 
     @property
     def lemma_min_count(self) -> int:
-        """How often an edit script of lemmas occurs in train, at least, to be predicted."""
+        """The least number of occurrences in train of an edit script that is predicted."""
         return 1
 
     def check(self) -> None:

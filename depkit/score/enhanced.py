@@ -1,11 +1,13 @@
 """ELAS and EULAS: scores of the enhanced dependencies in the column DEPS.
 
-They are those of the shared tasks of IWPT 2020 and 2021 (Bouma et al. 2020): the F1 of relations,
-of which ELAS compares the head and the label, and EULAS the head and the label without subtypes. A
-path through empty nodes counts as one relation, `conj>nsubj`; see `corpus.enhanced`. The counts
-are equal to those of the script (in udtools) on files without empty nodes, also where it counts a
-pair twice: relations that a word has twice, and those of one head that differ in subtypes only, are
-paired with each of their equals.
+They are those of the shared tasks of IWPT 2020 and 2021 (Bouma et al. 2020): the F1 of relations.
+ELAS compares the head and the label of relations, EULAS the head and the label without subtypes. A
+path through empty nodes counts as one relation, `conj>nsubj`; see `corpus.enhanced`.
+
+On files without empty nodes, the counts are equal to those of the official script (in udtools),
+also where it counts more than once: if a word has a relation twice, or for EULAS relations to one
+head that differ only in their subtypes, each of these gold relations is paired with each equal
+relation of the system.
 """
 
 from array import array
@@ -51,7 +53,7 @@ class Relations:
 
 
 class RelationsBuilder:
-    """Collects the relations of a file, sentence by sentence; codes: those of the labels."""
+    """Collects the relations of a file, sentence by sentence; codes: the codes of the labels."""
 
     def __init__(self, codes: dict[str, int]) -> None:
         self._codes = codes
@@ -83,7 +85,7 @@ class RelationsBuilder:
 def read_relations(sentence: Sentence) -> Sequence[Sequence[Relation]]:
     """Return the relations of each word, with paths through empty nodes as relations.
 
-    Only without empty nodes, relations that a word has twice are returned twice.
+    If a word has a relation twice, it is returned twice, but once if the sentence has empty nodes.
     """
     graph = read_graph(sentence)
     return collapse(graph) if len(graph.ids) > len(graph.words) else graph.relations[1:]
@@ -111,7 +113,7 @@ def cut_subtypes(relations: Relations, labels: Sequence[str]) -> Relations:
 def align_relations(system: Relations, aligned: np.ndarray) -> Relations:
     """Return the relations of a system with gold words instead of its own.
 
-    aligned: [system word] the gold word, -1 for none. Relations that have an end that is not
+    aligned: [system word] the gold word, -1 for none. Relations whose dependent or head is not
     aligned are left out.
     """
     gold_words = np.where(aligned < 0, _UNALIGNED, aligned)
@@ -177,8 +179,7 @@ def _pair(gold: Relations, system: Relations) -> tuple[np.ndarray, np.ndarray]:
 def _keys(*files: Relations) -> list[np.ndarray]:
     """Return a number for each relation, which is the same for equal relations: [relation] int64.
 
-    The arrays of several files, whose words must be those of the same file, are compared with one
-    another.
+    Numbers can be compared between the files, in which words must have the same indices.
     """
     radix = 2 + max(int(max(x.word.max(initial=0), x.head.max(initial=0))) for x in files)
     num_labels = 1 + max(int(x.label.max(initial=0)) for x in files)

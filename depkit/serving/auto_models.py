@@ -1,4 +1,4 @@
-"""The models of each file of a job; `auto` is a bundled one for the language of the file."""
+"""The models of each file of a job; `auto` stands for the bundled model for its language."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from depkit.parsers.text.language import choose_model, describe_model
 from depkit.parsers.text.reading import read_input
 from depkit.serving.job import Job
 
-NUM_CHARACTERS = 2_000  # by which the language of a file is identified
+NUM_CHARACTERS = 2_000  # of the beginning of a file, by which its language is identified
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _record(file: str) -> RecordedStream:
 
 
 def _read_beginning(file: str, job: Job, stream: BinaryIO | None = None) -> str:
-    """Return the first characters of the text of a file; few more are read of a stream."""
+    """Return the first characters of the text of a file; little more is read of a stream."""
     sentences = read_input(
         file, None, job.input, job.encoding, segment=split_by_rule, stream=stream
     )

@@ -30,8 +30,9 @@ def _digest(text: str) -> str:
 
 
 _STYLE, _SCRIPT = _read_file("page.css"), _read_file("page.js")
-# As that of the pages of reports: only this style and this script, which are named by their
-# digests. Besides, forms may be sent, to this server only.
+# The content security policy, similar to that of the pages of reports: only this style and this
+# script are allowed, which are identified by their digests. Forms and requests of the script may be
+# sent to this server only.
 POLICY = (
     f"default-src 'none'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)};"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -105,8 +105,8 @@ all members. The directory of each member is also a model by itself.
 def _describe_for_hub(plan: Plan) -> str:
     """Return the front matter: what the Hugging Face hub shows and searches, as far as it is known.
 
-    The licence is not: whoever shares a model must add it. The language and the treebanks are known
-    if all training files have names as in Universal Dependencies.
+    The licence is not known: whoever shares a model must add it. The language and the treebanks are
+    known if all training files have names as in Universal Dependencies.
     """
     names = dict.fromkeys(PurePath(sentence.file).name for sentence in plan.train)
     matches = [_UD_FILE.match(name) for name in names]

@@ -26,14 +26,14 @@ _TYPES = {bool: "true or false", str: "a text", int: "a whole number, ", float: 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting in all configurations in which it means the same.
+    """A setting, for all configurations in which it has the same meaning.
 
     A name can have several entries, with other defaults or meanings. A condition is the setting
     that selects a configuration: "family=tagger" or "encoder.kind=bilstm".
 
     default: the value without a recipe; takes: a text that says which values it can have; only: the
     conditions of which one must hold, none if the setting always exists; recipes: its value in each
-    recipe that sets it, itself or by its base.
+    recipe that sets it, directly or through its base.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Elided predicates: `I ate tea and you [ate] pie`, in which `pie` is an orphan of `you`."""
+"""Elided predicates: in `I ate tea and you [ate] pie`, `pie` is an orphan of `you`."""
 
 from depkit.convert.enhance.conventions import Conventions
 from depkit.convert.enhance.graph import GrowingGraph
@@ -10,11 +10,12 @@ CORE = ("nsubj", "obj", "iobj")
 
 
 def restore_predicates(graph: GrowingGraph, conventions: Conventions) -> None:
-    """Attach the arguments of an elided predicate to a copy of the one before, an empty node.
+    """Attach the arguments of an elided predicate to an empty node, a copy of the first conjunct.
 
-    A conjunct with orphans stands for the elided predicate in the basic tree. It and its orphans
-    take the relations that such words have to the predicate before. The empty node is collapsed:
-    the labels are paths (`conj:and>obj`), from which `corpus.enhanced.expand` makes empty nodes.
+    In the basic tree, a conjunct with orphans stands for the elided predicate. It and its orphans
+    get the relations that their tags and prepositions suggest; see `_argument_label`. The empty
+    node is collapsed: the labels are paths (`conj:and>obj`), from which `corpus.enhanced.expand`
+    makes empty nodes.
     """
     for word in graph.words():
         orphans = graph.dependents(word, "orphan")
@@ -36,8 +37,8 @@ def restore_predicates(graph: GrowingGraph, conventions: Conventions) -> None:
 def _argument_label(graph: GrowingGraph, word: int, free: list[str]) -> str:
     """Return the relation of a word to an elided predicate.
 
-    free: the core relations of the predicate before that are not taken yet; the one that is
-    returned is removed.
+    free: the core relations of the first conjunct's arguments that no argument of the elided
+    predicate has yet. A relation that is returned is removed from this list.
     """
     if graph.upos[word] == "ADV":
         return "advmod"

@@ -14,8 +14,8 @@ class GrowingGraph:
 
     universal: [words + 1] The relations of the tree without their subtypes.
     children: [words + 1] The dependents in the tree, in the order of the sentence.
-    relations: [words + 1] The enhanced heads and labels of a word.
-    added: [words + 1] The words and labels of the relations that were added to a head.
+    relations: [words + 1] The enhanced heads and labels of each word.
+    added: [words + 1] The dependents and labels of the relations that were added to each head.
 
     Raises FormatError if the heads are not a tree.
     """
@@ -45,7 +45,7 @@ class GrowingGraph:
         return range(1, self.size)
 
     def dependents(self, word: int, *relations: str) -> list[int]:
-        """Return the dependents in the tree with one of some universal relations."""
+        """Return the dependents in the tree with one of the given universal relations."""
         return [child for child in self.children[word] if self.universal[child] in relations]
 
     def add(self, word: int, head: int, label: str) -> None:
@@ -55,7 +55,7 @@ class GrowingGraph:
             self.added[head].append((word, label))
 
     def arguments(self, head: int, *relations: str) -> list[tuple[int, str]]:
-        """Return the first dependent with one of some universal relations, and its conjuncts.
+        """Return the first dependent with one of the given universal relations, and its conjuncts.
 
         Relations that have been added count as well. Returns words and labels.
         """
@@ -68,12 +68,13 @@ class GrowingGraph:
         return [x for x in found if self.first_conjunct(x[0]) == self.first_conjunct(found[0][0])]
 
     def coordinators(self, word: int) -> list[int]:
-        """Return the coordinators of a conjunct, or else those of the next or previous one."""
+        """Return the coordinators of a conjunct, else of the next one, else of the previous one."""
         head = self.head[word]
         if head not in self._coordinators:
             conjuncts = self.dependents(head, "conj")
             own = [self.dependents(conjunct, "cc") for conjunct in conjuncts]
-            # Backwards for the next ones, then forwards for those that have none after them.
+            # The backward pass copies the coordinators of the next conjunct, the forward pass those
+            # of the previous one to conjuncts that have none after them.
             for order in (reversed(range(len(own))), iter(range(len(own)))):
                 last: list[int] = []
                 for index in order:
@@ -82,7 +83,7 @@ class GrowingGraph:
         return self._coordinators[head][word]
 
     def first_conjunct(self, word: int) -> int:
-        """Return the first conjunct of the outermost coordination that a word is a conjunct of."""
+        """Return the first conjunct of the outermost coordination of a word, or the word itself."""
         while self.universal[word] == "conj":
             word = self.head[word]
         return word

@@ -11,11 +11,11 @@ EXTENDED = {
     "advcl": ("mark", "case"),
     "conj": ("cc",),
 }
-CASED = ("obl", "nmod")  # the relations whose labels the feature Case extends, where it is used
+CASED = ("obl", "nmod")  # the relations whose labels can also contain the feature Case
 
 
 def extended_label(graph: GrowingGraph, word: int, label: str, conventions: Conventions) -> str:
-    """Return the label of a word with what introduces it, or the label if it is not extended."""
+    """Return the label of a word, extended if the conventions extend labels of this kind."""
     if label not in conventions.extended:
         return label
     parts = [label, introduction(graph, word, label)]
@@ -29,8 +29,8 @@ def introduction(graph: GrowingGraph, word: int, label: str) -> str:
 
     Of several prepositions or subordinators, the last one counts. A clause without them is extended
     by its first adverb if that is interrogative or relative, such as `when`. A conjunct without a
-    coordinator has the one of the next conjunct, or else of the previous one. Signs such as `&` do
-    not extend a label.
+    coordinator has the one of the next conjunct, or else of the previous one. Symbols such as `&`
+    do not extend a label.
     """
     kind = universal(label)
     if kind == "conj":
@@ -48,7 +48,7 @@ def _leading_adverb(graph: GrowingGraph, clause: int) -> list[int]:
 
 
 def _text(graph: GrowingGraph, word: int) -> str:
-    """Return the text by which a word extends a label, with that of its fixed expression."""
+    """Return the text by which a word, with the rest of its fixed expression, extends a label."""
     words = [word, *graph.dependents(word, "fixed")]
     texts = [graph.form[x] if graph.upos[x] == "VERB" else graph.lemma[x] for x in words]
     return "_".join(text.lower() for text in texts if text.replace("-", "").isalpha())

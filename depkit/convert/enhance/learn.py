@@ -1,4 +1,4 @@
-"""Learn from a treebank with enhanced dependencies how it is enhanced."""
+"""Learn the conventions of a treebank from its enhanced dependencies."""
 
 import itertools
 from collections import Counter
@@ -16,15 +16,16 @@ from depkit.corpus.sentence import Sentence
 MOST_SENTENCES = 3000
 RARE = 2  # A lemma that occurs less often is not listed.
 Gold = list[tuple[Sentence, list[list[Relation]]]]
-# The relations of function words that conjuncts can share, each of which is tried
+# The relations of dependents that conjuncts may share; each of them is tried.
 SHARED = ("case", "mark", "det", "aux", "aux:pass", "cop", "advmod", "amod")
 
 
 def learn_conventions(sentences: Iterable[Sentence]) -> Conventions:
     """Learn the conventions of a treebank.
 
-    Which labels are extended and the lists of lemmas are counted; every other setting is changed
-    where this makes the rules agree better with the treebank, one after another.
+    The labels that are extended and the lists of lemmas are determined by counting. The lists and
+    changes of all other settings are then tried one after another, and each one that improves the
+    agreement of the rules with the treebank is kept (greedy search).
 
     sentences: Sentences of UD with DEPS, of which at most MOST_SENTENCES are used. Raises
     ValueError if none has DEPS, and FormatError if DEPS does not describe a graph.
@@ -52,7 +53,7 @@ def enhanced_sentences(
 
 
 def agreement(gold: Gold, conventions: Conventions) -> float:
-    """Return the F1 of the relations that the rules give to the gold ones, in percent: ELAS."""
+    """Return the ELAS of the rules: the F1 of their relations against the gold ones, in percent."""
     correct = predicted = total = 0
     for sentence, relations in gold:
         for expected, found in zip(relations, enhance(sentence, conventions), strict=True):
@@ -65,7 +66,7 @@ def agreement(gold: Gold, conventions: Conventions) -> float:
 def _changes(
     first: Conventions, counted: dict[str, Any]
 ) -> Iterator[Callable[[Conventions], dict[str, Any]]]:
-    """Yield functions that return changed settings for the best conventions so far."""
+    """Yield the changes to try, as functions from the best conventions so far to new settings."""
 
     def fixed(name: str, value: Any) -> Callable[[Conventions], dict[str, Any]]:
         return lambda _: {name: value}
@@ -85,7 +86,7 @@ def _changes(
 
 
 def _count(gold: Gold) -> dict[str, Any]:
-    """Count which labels are extended, and the lemmas of the lists of lemmas."""
+    """Determine by counting which labels are extended and which lemmas the lists contain."""
     extended, control, nouns = Balance(), Balance(), Balance()
     for sentence, relations in gold:
         graph = GrowingGraph(sentence)
@@ -112,7 +113,7 @@ def _count(gold: Gold) -> dict[str, Any]:
 
 
 class Balance:
-    """How often something is the case and how often not, for each key."""
+    """Counts, for each key, how often a condition holds and how often it does not."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, bool]] = Counter()
@@ -121,7 +122,7 @@ class Balance:
         self.counts[key, holds] += 1
 
     def positive(self, minimum: int) -> tuple[str, ...]:
-        """Return the keys for which it is more often the case than not, sorted."""
+        """Return, sorted, the keys with at least `minimum` cases that are also the majority."""
         return tuple(
             sorted(
                 key

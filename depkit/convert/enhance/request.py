@@ -1,4 +1,4 @@
-"""The enhancements that a user asks for."""
+"""Find the conventions for the enhancements that a user asks for."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -82,7 +82,7 @@ def _share_dependents(graph: GrowingGraph, conventions: Conventions) -> None:
 
 
 def _subject_label(graph: GrowingGraph, predicate: int, label: str) -> str:
-    """Return the label of a subject as the voice of another predicate needs it."""
+    """Return the label of a subject that another predicate shares, which depends on its voice."""
     if label not in ("nsubj", "nsubj:pass"):
         return label
     auxiliaries = graph.dependents(predicate, "aux", "cop")
@@ -94,7 +94,7 @@ def _subject_label(graph: GrowingGraph, predicate: int, label: str) -> str:
 
 
 def _add_subjects(graph: GrowingGraph, conventions: Conventions) -> None:
-    """Give open clausal complements the object of their head as a subject, or else its subject."""
+    """Give open clausal complements a subject: the object of their head, or else its subject."""
     for word in graph.words():
         if graph.universal[word] == "xcomp":
             governor = graph.head[word]
@@ -113,7 +113,7 @@ def _add_subjects(graph: GrowingGraph, conventions: Conventions) -> None:
 
 
 def _connect_relative_clauses(graph: GrowingGraph, conventions: Conventions) -> None:
-    """Attach relative pronouns to antecedents, which take their relations in the clause."""
+    """Attach relative pronouns to antecedents, which get the pronouns' relations in the clause."""
     for clause in graph.words():
         antecedent = graph.head[clause]
         if graph.deprel[clause] not in RELATIVE or not antecedent:
@@ -133,8 +133,9 @@ def _connect_relative_clauses(graph: GrowingGraph, conventions: Conventions) -> 
 def _gap(graph: GrowingGraph, antecedent: int, clause: int, conventions: Conventions) -> Relation:
     """Return the relation of the antecedent in a relative clause without a relative pronoun.
 
-    The antecedent is the subject of a clause without one, an adverbial if it is a word such as time
-    or way, or else the object of the innermost complement.
+    The antecedent is the subject if the clause has none. Otherwise, it depends on the innermost
+    complement: as an adverbial if the complement has an object or a copula, or if the antecedent is
+    a noun such as time or way, and as the object in all other cases.
     """
     if not graph.dependents(clause, *SUBJECTS):
         return clause, "nsubj"
@@ -153,8 +154,8 @@ def relative_pronouns(graph: GrowingGraph, clause: int) -> Iterator[int]:
             yield word
 
 
-# The enhancements in the order in which they are made: conjuncts share extended labels, and
-# antecedents take the shared relations of relative pronouns.
+# The enhancements in the order in which they are added: conjuncts share labels that are already
+# extended, and antecedents get the relations of relative pronouns that are already shared.
 _STEPS = {
     "case": _extend_labels,
     "empty": restore_predicates,

@@ -65,7 +65,7 @@ class DrawnGraph(DrawnSentence):
         for word, relations in enumerate(self.graph.relations):
             for head, label in relations:
                 if (head, label) != in_tree.get(word):
-                    # The arcs of the root and of the word itself would lie on one another.
+                    # The arcs of the root and of the word itself would overlap.
                     end = head if head not in (0, word) else 0
                     labels.setdefault((word, end), []).append(make_label(head, word, label))
         return [

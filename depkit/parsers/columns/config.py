@@ -16,8 +16,8 @@ class TagScorer:
     predict: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
     # size of the hidden layer of each column's classifier
     tag_hidden: int = setting(200, minimum=1)
-    # lemmas are predicted by edit scripts; those that occur less often in train are left out, but
-    # the words with them are still in the dictionary of lemmas
+    # lemmas are predicted as edit scripts; scripts that occur in train less often than this are not
+    # predicted, but the lemmas of their words are still in the dictionary of lemmas
     lemma_min_count: int = setting(1, minimum=1)
     # true shares weights between values of FEATS with the same feature, and between values of XPOS
     # with the same character at a position

@@ -1,9 +1,10 @@
 """Enhanced dependencies that a parser predicts: what it learns, and how graphs are decoded.
 
-A graph is predicted on top of a tree. Labels are learned without the words that occur in them: `*`
-stands for the text by which a word's own prepositions or conjunctions extend its label, `&` for
-that of the first conjunct, `#` for that of the relative pronoun of the clause of the head, and `=`
-for the relation of the word in the tree. So `obl:in` is learned as `=:*`.
+A graph is predicted on top of a tree. Labels are learned in a delexicalized form, in which signs
+replace their parts. `=` stands for the relation of the word in the tree, `*` for the text by which
+the word's own prepositions or conjunctions extend its label, `&` for that text of its first
+conjunct, `#` for that of the relative pronoun in the clause of its head, and `$` for the value of
+its feature Case. For example, `obl:in` is learned as `=:*`.
 """
 
 from collections.abc import Sequence
@@ -17,10 +18,10 @@ from depkit.corpus.enhanced import Relation, collapse, read_graph
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.inputs.tables import Table
 
-COLUMN = "deps"  # the name of the table of labels, and of the setting
-MOST_HEADS = 6  # of a word in training; further heads are left out
+COLUMN = "deps"  # the name of the table of labels, and the value of `scorer.predict`
+MOST_HEADS = 6  # the number of heads of a word that are learned; further ones are left out
 OWN, FIRST, PRONOUN, CASE, SAME = "*", "&", "#", "$", "="
-SIGNS = (OWN, CASE, FIRST, PRONOUN)  # the most likely ones first
+SIGNS = (OWN, CASE, FIRST, PRONOUN)  # If several stand for the same text, the first one is used.
 BOTH = "|"  # joins the labels of two relations to the same head
 
 
@@ -30,9 +31,9 @@ def has_deps(sentence: Sentence) -> bool:
 
 
 def learned_relations(sentence: Sentence) -> list[list[Relation]]:
-    """Return the heads of each word, each with the label that is learned; [] without DEPS.
+    """Return the heads of each word with the labels that are learned; [] without DEPS.
 
-    Relations of a word with itself are left out. Raises FormatError if DEPS does not describe a
+    Relations of a word to itself are left out. Raises FormatError if DEPS does not describe a
     graph, or the heads are not a tree.
     """
     if not has_deps(sentence):
@@ -49,7 +50,7 @@ def learned_relations(sentence: Sentence) -> list[list[Relation]]:
 
 
 def shorten(graph: GrowingGraph, word: int, head: int, label: str) -> str:
-    """Return a label without the words that occur in it; `restore` is the inverse."""
+    """Return the learned form of a label, with signs for texts; `restore` is the inverse."""
     parts = label.split(":")
     basic = graph.deprel[word]
     if head == graph.head[word] and (label == basic or label.startswith(f"{basic}:")):
@@ -68,7 +69,7 @@ def shorten(graph: GrowingGraph, word: int, head: int, label: str) -> str:
 
 
 def restore(graph: GrowingGraph, word: int, head: int, label: str) -> str:
-    """Return the label of a relation in the words of a sentence; the inverse of `shorten`."""
+    """Return the label whose learned form is given, with the texts of the sentence for signs."""
     start, *rest = label.split(":")
     relation = graph.deprel[word] if start == SAME else start
     if not rest:
@@ -100,8 +101,8 @@ def _text(graph: GrowingGraph, word: int, head: int, relation: str, *, sign: str
 def targets(sentence: Sentence, table: Table, ignored: int) -> dict[str, list[int]]:
     """Return the heads and the indices of labels of each word, as arrays by name.
 
-    Returns MOST_HEADS arrays of heads and as many of labels; what a word lacks is `ignored`. All is
-    if the sentence has no DEPS.
+    Returns MOST_HEADS arrays of heads and as many of labels. If a word has fewer heads, the rest is
+    `ignored`; if the sentence has no DEPS, all values are `ignored`.
     """
     learned = learned_relations(sentence) or [[] for _ in range(len(sentence))]
     arrays = {}
@@ -113,7 +114,7 @@ def targets(sentence: Sentence, table: Table, ignored: int) -> dict[str, list[in
 
 
 def score_deps(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
-    """Return ELAS, the F1 of the relations of DEPS, of the sentences with gold ones, in percent."""
+    """Return ELAS in percent: the F1 of relations in DEPS, over the sentences with gold DEPS."""
     correct = total = 0
     for sentence, other in zip(gold, predicted, strict=True):
         if has_deps(sentence):
@@ -125,7 +126,7 @@ def score_deps(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float
 
 
 def is_reachable(heads: Sequence[int]) -> bool:
-    """Return whether all words can be reached from the root by heads."""
+    """Return whether all words are descendants of the root, that is, the heads are a tree."""
     return min(heads) >= 0 and len(_top_down(heads)) == len(heads)
 
 
@@ -148,7 +149,8 @@ def candidate_heads(scores: np.ndarray, heads: Sequence[int]) -> list[list[int]]
 def needs_label(sentence: Sentence, word: int, head: int) -> bool:
     """Return whether the label of a relation does not follow from the tree of a parsed sentence.
 
-    It does for the head in the tree, where the relation is none of those that are extended.
+    It follows from the tree if the head is that of the tree, and the relation is not one of those
+    whose labels are extended.
     """
     return sentence.head[word - 1] != head or universal(sentence.deprel[word - 1]) in EXTENDED
 
@@ -161,9 +163,9 @@ def choose_relations(
 ) -> list[Labelled]:
     """Choose the relations of a graph in which every word is reachable from the root.
 
-    A relation of the tree (`=`) to another head than that of the tree is left out. The head of the
-    tree is left out if its score is not positive and the word has another relation, as relative
-    pronouns have, unless the word would be unreachable.
+    The label `=`, the relation in the tree, is left out for all heads but that of the tree. The
+    head of the tree is left out if its score is not positive and the word has another head, which
+    is common for relative pronouns; but it is kept if the word were unreachable without it.
 
     Args:
         scores: As for `candidate_heads`.
@@ -187,7 +189,7 @@ def choose_relations(
             dependents[other].append(word)
     reached = {0}
     _reach(0, dependents, reached)
-    # The head in the tree of a word that is not reached has been reached: it came before.
+    # Words come after their heads in the tree, so the head of each word has been reached before.
     for word in _top_down(heads):
         if word not in reached:
             chosen[word - 1] = sorted({*chosen[word - 1], *basic[word - 1]})
@@ -197,7 +199,7 @@ def choose_relations(
 
 
 def _top_down(heads: Sequence[int]) -> list[int]:
-    """Return the words of a tree so that each comes after its head."""
+    """Return the words of a tree in an order in which each comes after its head."""
     dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, start=1):
         dependents[head].append(word)
@@ -208,7 +210,7 @@ def _top_down(heads: Sequence[int]) -> list[int]:
 
 
 def _reach(start: int, dependents: Sequence[Sequence[int]], reached: set[int]) -> None:
-    """Add the words to which paths lead from a word."""
+    """Add the words to which paths lead from a word to those that are reached."""
     stack = [start]
     while stack:
         new = [word for word in dependents[stack.pop()] if word not in reached]
@@ -219,7 +221,7 @@ def _reach(start: int, dependents: Sequence[Sequence[int]], reached: set[int]) -
 def restore_relations(sentence: Sentence, learned: Sequence[Labelled]) -> list[list[Relation]]:
     """Return the relations of each word of a parsed sentence, from learned labels.
 
-    Only children of the root have the label `root`.
+    All relations to the root, and only these, have the label `root`.
     """
     graph = GrowingGraph(sentence)
     relations: list[list[Relation]] = []

@@ -32,8 +32,8 @@ from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
 
-# Size of the MLPs under the label scorer of enhanced dependencies, which have many labels. Most of
-# these only say that a relation is that of the tree.
+# The size of the MLPs under the label scorer of enhanced dependencies. It is small because there
+# are many labels, and most relations only have the label that stands for that of the tree.
 GRAPH_LABEL = 32
 
 

@@ -169,8 +169,8 @@ class GraphParser(Parser):
     def _add_deps(self, scores: Any, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Add enhanced dependencies to the parsed sentences of a batch in CoNLL-U.
 
-        scores: The `GraphScores` of the batch. Other formats, and results of the decoder
-        argmax that are no trees, are left unchanged.
+        scores: The `GraphScores` of the batch. Sentences in other formats, and results of the
+        decoder argmax that are not trees, are returned unchanged.
         """
         arcs = scores.fetch_arcs()
         candidates = {
@@ -178,7 +178,7 @@ class GraphParser(Parser):
             for row, sentence in enumerate(sentences)
             if "deps" in sentence.format.columns and is_reachable(sentence.head)
         }
-        # The label of most relations of the tree follows from their relation.
+        # The enhanced labels of most relations of the tree follow from the tree; see `needs_label`.
         unlabelled = [
             (row, word, head)
             for row, heads in candidates.items()

@@ -158,7 +158,8 @@ def find_clear_language(text: str) -> str | None:
         return None
     scores = {code: profile.score(text) for code, profile in profiles.items()}
     score, own = scores.pop(best), profiles[best]
-    # Where scores vary little, as in Japanese, texts of other languages are not much lower.
+    # If the scores of a language vary little, as in Japanese, those of texts in other languages are
+    # not much lower; the limit is then halfway between them.
     lowest = max(own.low - MARGIN, (own.low + own.other) / 2)
     return best if score >= max(lowest, max(scores.values()) + CLEAR) else None
 
