@@ -140,9 +140,10 @@ def expand(sentence: Sentence) -> Sentence:
     if not nodes:
         return sentence
     ids = {key: f"{word}.{number}" for key, (word, number) in nodes.items()}
-    copy = remove_empty_nodes(sentence)
-    lines = list(copy.with_columns({"deps": [_expanded(pairs, ids) for pairs in relations]}).lines)
-    base_rows = copy.rows
+    deps = [_expanded(pairs, ids) for pairs in relations]
+    copy = remove_empty_nodes(sentence).with_columns({"deps": deps})
+    lines, base_rows = list(copy.lines), copy.rows
+    line_end = "\r\n" if lines[base_rows[0]].endswith("\r\n") else "\n"
     inserted = sorted(nodes.items(), key=lambda item: item[1], reverse=True)
     for (head, labels), (word, _) in inserted:
         parent = ids[head, labels[:-1]] if len(labels) > 1 else str(head)
@@ -151,7 +152,7 @@ def expand(sentence: Sentence) -> Sentence:
         misc = f"CopyOf={head}" if is_copy else "_"
         row = [ids[head, labels], *kept, "_", "_", f"{parent}:{labels[-1]}", misc]
         nodes_after = base_rows[word - 1] + 1
-        lines.insert(nodes_after, "\t".join(row) + "\n")
+        lines.insert(nodes_after, "\t".join(row) + line_end)
         base_rows = [row + (row >= nodes_after) for row in base_rows]
     copy.lines, copy.rows = Column(lines), base_rows
     return copy

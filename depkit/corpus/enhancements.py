@@ -10,18 +10,11 @@ from collections.abc import Iterator, Sequence
 from depkit.corpus.enhanced import PATH, Relation
 from depkit.corpus.universal import base_relation
 
-# The types in the order of the tables, with their descriptions
-TYPES = {
-    "basic": "relations of the basic tree",
-    "case": "relations of the basic tree whose label also names the case, the preposition or the"
-    " conjunction",
-    "conj": "the head of the first conjunct as a head of the other conjuncts",
-    "shared": "a dependent that all conjuncts share",
-    "xsubj": "subjects of controlled and raised predicates",
-    "relcl": "the relation of the antecedent in the relative clause, and ref",
-    "empty": "paths through empty nodes",
-    "other": "other relations",
-}
+# The types, in the order of tables: relations of the basic tree; those whose label also names the
+# case, the preposition or the conjunction; the head of the first conjunct as a head of the other
+# ones; a dependent that conjuncts share; subjects of controlled and raised predicates; the relation
+# of the antecedent in the relative clause, and ref; paths through empty nodes; other relations
+TYPES = ("basic", "case", "conj", "shared", "xsubj", "relcl", "empty", "other")
 _WITH_CASE = frozenset(("obl", "nmod", "acl", "advcl", "conj"))  # the relations that name the case
 # Subtypes that do not name a case; the first three are those of the evaluation of IWPT.
 _SUBTYPES = frozenset(("pass", "relcl", "xsubj", "agent", "arg", "lmod", "npmod", "poss", "tmod"))

@@ -77,6 +77,13 @@ def test_a_wrong_head_is_named_with_its_line() -> None:
     assert error.value.line == 8
 
 
+def test_expanding_changes_a_copy_and_keeps_line_ends() -> None:
+    collapsed = write_graph(sentence(GAPPING.replace("\n", "\r\n")), COLLAPSED)
+    before = str(collapsed)
+    assert "".join(expand(collapsed).lines).count("\r\n") == GAPPING.count("\n")
+    assert str(collapsed) == before
+
+
 def test_a_treebank_survives_collapsing_and_expanding() -> None:
     path = SHARED / "data/ud-english-ewt/en_ewt-ud-dev.conllu"
     if not path.exists():

@@ -100,7 +100,7 @@ def _count(gold: Gold) -> dict[str, Any]:
                     for child in graph.dependents(head, relation):
                         if any(at == word for at, _ in relations[child - 1]):
                             control.count(graph.lemma[head], is_subject)
-            if label == RELATIVE[0] and not list(relative_pronouns(graph, word)):
+            if head and label == RELATIVE[0] and not list(relative_pronouns(graph, word)):
                 clause = set(graph.subtree(word))
                 for at, other in relations[head - 1]:
                     if at in clause:

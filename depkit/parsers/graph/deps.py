@@ -221,7 +221,8 @@ def _reach(start: int, dependents: Sequence[Sequence[int]], reached: set[int]) -
 def restore_relations(sentence: Sentence, learned: Sequence[Labelled]) -> list[list[Relation]]:
     """Return the relations of each word of a parsed sentence, from learned labels.
 
-    All relations to the root, and only these, have the label `root`.
+    All relations to the root have the label `root`. Other relations have it only if the relation of
+    the word in the tree is so called.
     """
     graph = GrowingGraph(sentence)
     relations: list[list[Relation]] = []
