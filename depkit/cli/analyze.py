@@ -142,15 +142,9 @@ def analyze_command(
             "measure": measure,
         }  # fmt: skip
         _print_oracle(
-            gold,
-            preds,
-            oracle,
-            others,
-            evaluator=evaluator,
-            metric=metric,
-            layout=layout,
+            gold, preds, oracle, others, evaluator=evaluator, metric=metric, layout=layout,
             plot=plot,
-        )
+        )  # fmt: skip
         return
     request = Request(
         by=by or (), bins=bins, preset=preset, metric=metric, confusion=confusion or (),

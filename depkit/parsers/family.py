@@ -54,6 +54,7 @@ class Family(ABC):
     noun: ClassVar[str] = "parser"  # the word for a model in its model card
     command: ClassVar[str] = "parse"  # the depkit command that applies a model
     trees: ClassVar[str] = ""  # what is predicted besides columns, for people
+    hub_tag: ClassVar[str] = ""  # the task of a model, as the Hugging Face hub tags it
     # The table of the vocabulary with the labels of trees; "" for none
     labels: ClassVar[str] = ""
     corrects_parses: ClassVar[bool] = False  # whether inputs.draft can be set
@@ -322,6 +323,7 @@ class DependencyFamily(Family):
 
     metrics = ("LAS", "UAS")
     trees = "heads, relations"
+    hub_tag = "dependency-parsing"
     labels = "deprel"
 
     def read(

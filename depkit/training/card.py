@@ -13,11 +13,6 @@ from depkit.training.origin import TORCHRUN
 from depkit.training.plan import Plan
 from depkit.training.progress import format_duration
 
-# What a family predicts, as models on the Hugging Face hub are tagged
-_TAGS = {
-    "dependencies": "dependency-parsing", "constituents": "constituency-parsing",
-    "": "part-of-speech-tagging",
-}  # fmt: skip
 # The names of files of Universal Dependencies begin with a language and a treebank.
 _UD_FILE = re.compile(r"(([a-z]{2,3})_[a-z]+)-ud-(train|dev|test)\b.*")
 _NORWEGIAN = {"no_bokmaal": "nb", "no_nynorsk": "nn", "no_nynorsklia": "nn"}
@@ -117,7 +112,7 @@ def _describe_for_hub(plan: Plan) -> str:
             "language": sorted(languages) if len(languages) > 1 else "".join(languages),
             "library_name": "depkit",
             "pipeline_tag": "token-classification",
-            "tags": [_TAGS[get_family(plan.recipe.parser).parser.trees]],
+            "tags": [tag] if (tag := get_family(plan.recipe.parser).hub_tag) else [],
             "datasets": treebanks,
             "metrics": [plan.recipe.training.select.lower()],
         }

@@ -33,6 +33,7 @@ class Constituency(Family):
     config = ConstituencyConfig
     metrics = ("LF1", "LP", "LR", "EM")
     trees = "constituents"
+    hub_tag = "constituency-parsing"
     labels = "constituents"
     averages_trees = True
     # Treebanks of brackets have no text from which a tokenizer could be trained.

@@ -21,6 +21,7 @@ class Tagger(Family):
     name = "tagger"
     config = TaggerConfig
     metrics = ("tags",)
+    hub_tag = "part-of-speech-tagging"
     noun = "tagger"
     command = "tag"
 
