@@ -41,6 +41,10 @@ def start():
             pipe.close()
 
 
+def handle_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def read_sentence(process):
     lines = []
     while not lines or lines[-1] not in ("\n", ""):
@@ -81,7 +85,8 @@ def test_a_named_pipe_is_not_delayed(start, tmp_path):
 
 @pytest.mark.parametrize("how", ["interrupt", "reader ends"])
 def test_the_command_ends_while_its_input_waits(start, how):
-    process = start("parse", "--input", "lines")
+    # Tests that run in the background of a shell are started with Ctrl-C ignored.
+    process = start("parse", "--input", "lines", preexec_fn=handle_interrupts)
     process.stdin.write(b"Stop it.\n")
     read_sentence(process)
     if how == "interrupt":
