@@ -211,10 +211,19 @@ class Sentence:
             values[name] = ["_"] * len(self)
         if columns:
             values |= columns
-        copy = self.with_columns(values)
-        if empty := self.empty_nodes():
-            copy.lines = Column(line for i, line in enumerate(copy.lines) if i not in empty)
-            copy.rows = [row - sum(index < row for index in empty) for row in self.rows]
+        return self.with_columns(values).without_empty_nodes()
+
+    def without_empty_nodes(self) -> "Sentence":
+        """Copy the sentence without the rows of empty nodes, to which DEPS may still refer.
+
+        A sentence that has none is returned itself.
+        """
+        empty = set(self.empty_nodes())
+        if not empty:
+            return self
+        copy = self._copy()
+        copy.lines = Column(line for i, line in enumerate(self.lines) if i not in empty)
+        copy.rows = [row - sum(index < row for index in empty) for row in self.rows]
         return copy
 
     def empty_nodes(self) -> list[int]:

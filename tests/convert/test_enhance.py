@@ -194,6 +194,10 @@ def test_the_command_and_the_function(tmp_path) -> None:
     assert "--enhance: it needs --to conllu" in messages.replace("\n", " ")
     _, messages = run(path, "--to", "conllu", "--enhance-like", path, code=2)
     assert "no sentence has enhanced dependencies" in " ".join(messages.split())
+    (tmp_path / "broken.conllu").write_text("1\ta\n\n")
+    broken = str(tmp_path / "broken.conllu")
+    error = run.failure(path, "--to", "conllu", "--enhance-like", broken)
+    assert str(error).startswith(f"{broken}:1: the line has 2 columns")
 
 
 def test_empty_nodes_are_collapsed_and_expanded(tmp_path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from depkit.corpus.enhanced import PATH, Relation
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import base_relation
 from depkit.files.errors import FormatError
 
 
@@ -23,7 +24,7 @@ class GrowingGraph:
     def __init__(self, sentence: Sentence) -> None:
         self.head = [0, *sentence.head]
         self.deprel = ["", *sentence.deprel]
-        self.universal = [universal(label) for label in self.deprel]
+        self.universal = [base_relation(label) for label in self.deprel]
         self.form = ["", *sentence.form]
         self.lemma = ["", *sentence.lemma]
         self.upos = ["", *sentence.upos]
@@ -63,7 +64,7 @@ class GrowingGraph:
         found = [
             (word, label)
             for word, label in sorted(pairs + self.added[head])
-            if universal(label) in relations
+            if base_relation(label) in relations
         ]
         return [x for x in found if self.first_conjunct(x[0]) == self.first_conjunct(found[0][0])]
 
@@ -104,8 +105,3 @@ class GrowingGraph:
         for found in queue:
             yield found
             queue += [child for child in self.children[found] if self.deprel[child] not in without]
-
-
-def universal(label: str) -> str:
-    """Return a relation without its subtype."""
-    return label.partition(":")[0]

@@ -1,7 +1,8 @@
 """Labels that are extended by prepositions, conjunctions and cases: `obl:in`, `conj:and`."""
 
 from depkit.convert.enhance.conventions import Conventions
-from depkit.convert.enhance.graph import GrowingGraph, universal
+from depkit.convert.enhance.graph import GrowingGraph
+from depkit.corpus.universal import base_relation
 
 # The relations whose labels are extended, and the relations of the words that extend them
 EXTENDED = {
@@ -19,7 +20,7 @@ def extended_label(graph: GrowingGraph, word: int, label: str, conventions: Conv
     if label not in conventions.extended:
         return label
     parts = [label, introduction(graph, word, label)]
-    if conventions.case_feature and universal(label) in CASED:
+    if conventions.case_feature and base_relation(label) in CASED:
         parts.append(case_text(graph, word))
     return ":".join(filter(None, parts))
 
@@ -32,7 +33,7 @@ def introduction(graph: GrowingGraph, word: int, label: str) -> str:
     coordinator has the one of the next conjunct, or else of the previous one. Symbols such as `&`
     do not extend a label.
     """
-    kind = universal(label)
+    kind = base_relation(label)
     if kind == "conj":
         introducing = graph.coordinators(word)
     else:

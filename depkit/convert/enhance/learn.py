@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from depkit.convert.enhance.conventions import Conventions
-from depkit.convert.enhance.graph import GrowingGraph, universal
+from depkit.convert.enhance.graph import GrowingGraph
 from depkit.convert.enhance.labels import EXTENDED, introduction
 from depkit.convert.enhance.rules import OBJECTS, RELATIVE, enhance, relative_pronouns
-from depkit.corpus.enhanced import Relation, collapse, read_graph
+from depkit.corpus.enhanced import Relation, collapse, read_graph, relations_f1
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import base_relation
 
 MOST_SENTENCES = 3000
 RARE = 2  # A lemma that occurs less often is not listed.
@@ -54,13 +55,7 @@ def enhanced_sentences(
 
 def agreement(gold: Gold, conventions: Conventions) -> float:
     """Return the ELAS of the rules: the F1 of their relations against the gold ones, in percent."""
-    correct = predicted = total = 0
-    for sentence, relations in gold:
-        for expected, found in zip(relations, enhance(sentence, conventions), strict=True):
-            correct += len(set(expected) & set(found))
-            predicted += len(found)
-            total += len(expected)
-    return 200 * correct / max(1, predicted + total)
+    return relations_f1((expected, enhance(sentence, conventions)) for sentence, expected in gold)
 
 
 def _changes(
@@ -92,7 +87,7 @@ def _count(gold: Gold) -> dict[str, Any]:
         graph = GrowingGraph(sentence)
         for word in graph.words():
             label, head = graph.deprel[word], graph.head[word]
-            if universal(label) in EXTENDED and introduction(graph, word, label):
+            if base_relation(label) in EXTENDED and introduction(graph, word, label):
                 found = [other for at, other in relations[word - 1] if at == head]
                 extended.count(label, any(other.startswith(f"{label}:") for other in found))
             if graph.universal[word] == "xcomp" and graph.dependents(head, *OBJECTS):
@@ -104,7 +99,7 @@ def _count(gold: Gold) -> dict[str, Any]:
                 clause = set(graph.subtree(word))
                 for at, other in relations[head - 1]:
                     if at in clause:
-                        nouns.count(graph.lemma[head], universal(other) == "obl")
+                        nouns.count(graph.lemma[head], base_relation(other) == "obl")
     return {
         "extended": extended.positive(1),
         "subject_control": control.positive(RARE),

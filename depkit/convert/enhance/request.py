@@ -11,7 +11,7 @@ from depkit.convert.enhance.conventions import (
 )
 from depkit.convert.enhance.learn import learn_conventions
 from depkit.corpus.io import read
-from depkit.files.errors import ArgumentError
+from depkit.files.errors import ArgumentError, FormatError
 
 
 def resolve_conventions(like: str = "", types: Sequence[str] = ()) -> Conventions:
@@ -37,6 +37,8 @@ def resolve_conventions(like: str = "", types: Sequence[str] = ()) -> Convention
     elif like:
         try:
             conventions = learn_conventions(read(like))
+        except FormatError:
+            raise
         except ValueError as error:
             raise ArgumentError("enhance_like", f"{like}: {error}") from None
     return replace(conventions, types=tuple(types)) if types else conventions

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from depkit.convert.enhance.conventions import GUIDELINES, Conventions
 from depkit.convert.enhance.ellipsis import restore_predicates
-from depkit.convert.enhance.graph import GrowingGraph, universal
+from depkit.convert.enhance.graph import GrowingGraph
 from depkit.convert.enhance.labels import extended_label
 from depkit.corpus.enhanced import Relation, expand, write_graph
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import base_relation
 
 RELATIVE = ("acl:relcl", "advcl:relcl")
 OBJECTS = ("obj", "iobj")
@@ -51,7 +52,7 @@ def _share_heads(graph: GrowingGraph, conventions: Conventions) -> None:
             continue
         first = graph.first_conjunct(word)
         label = graph.deprel[first]
-        if universal(label) in conventions.unshared:
+        if base_relation(label) in conventions.unshared:
             continue
         if "case" in conventions.types:
             own = extended_label(graph, word, label, conventions)
@@ -77,7 +78,7 @@ def _share_dependents(graph: GrowingGraph, conventions: Conventions) -> None:
         for child in graph.children[first]:
             label = graph.deprel[child]
             if child < first and label in conventions.shared:
-                if not graph.dependents(word, universal(label)):
+                if not graph.dependents(word, base_relation(label)):
                     graph.add(child, word, label)
 
 

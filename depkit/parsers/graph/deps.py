@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from depkit.convert.enhance.graph import GrowingGraph, universal
+from depkit.convert.enhance.graph import GrowingGraph
 from depkit.convert.enhance.labels import EXTENDED, case_text, introduction
 from depkit.convert.enhance.rules import relative_pronouns
-from depkit.corpus.enhanced import Relation, collapse, read_graph
+from depkit.corpus.enhanced import Relation, collapse, read_graph, relations_f1
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import base_relation
 from depkit.parsers.inputs.tables import Table
 
 COLUMN = "deps"  # the name of the table of labels, and the value of `scorer.predict`
@@ -82,7 +83,7 @@ def restore(graph: GrowingGraph, word: int, head: int, label: str) -> str:
 
 def _text(graph: GrowingGraph, word: int, head: int, relation: str, *, sign: str) -> str:
     """Return the text that a sign stands for in a label of a word; "" if there is none."""
-    kind = universal(relation)
+    kind = base_relation(relation)
     if kind not in EXTENDED or (kind == "conj" and graph.universal[word] != "conj"):
         return ""
     if sign == OWN:
@@ -115,19 +116,11 @@ def targets(sentence: Sentence, table: Table, ignored: int) -> dict[str, list[in
 
 def score_deps(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
     """Return ELAS in percent: the F1 of relations in DEPS, over the sentences with gold DEPS."""
-    correct = total = 0
-    for sentence, other in zip(gold, predicted, strict=True):
-        if has_deps(sentence):
-            pairs = zip(collapse(read_graph(sentence)), collapse(read_graph(other)), strict=True)
-            for expected, found in pairs:
-                correct += 2 * len({*expected} & {*found})
-                total += len(expected) + len(found)
-    return 100 * correct / max(1, total)
-
-
-def is_reachable(heads: Sequence[int]) -> bool:
-    """Return whether all words are descendants of the root, that is, the heads are a tree."""
-    return min(heads) >= 0 and len(_top_down(heads)) == len(heads)
+    return relations_f1(
+        (collapse(read_graph(sentence)), collapse(read_graph(other)))
+        for sentence, other in zip(gold, predicted, strict=True)
+        if has_deps(sentence)
+    )
 
 
 def candidate_heads(scores: np.ndarray, heads: Sequence[int]) -> list[list[int]]:
@@ -152,7 +145,7 @@ def needs_label(sentence: Sentence, word: int, head: int) -> bool:
     It follows from the tree if the head is that of the tree, and the relation is not one of those
     whose labels are extended.
     """
-    return sentence.head[word - 1] != head or universal(sentence.deprel[word - 1]) in EXTENDED
+    return sentence.head[word - 1] != head or base_relation(sentence.deprel[word - 1]) in EXTENDED
 
 
 Labelled = list[tuple[int, str]]  # heads and their learned labels

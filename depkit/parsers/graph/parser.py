@@ -22,13 +22,13 @@ from depkit.parsers.graph.deps import (
     SAME,
     candidate_heads,
     choose_relations,
-    is_reachable,
     needs_label,
     restore_relations,
 )
 from depkit.parsers.graph.probabilities import head_marginals
 from depkit.treebank.valid_labels import ValidLabels
 from depkit.trees.decode import decode
+from depkit.trees.shape import is_tree
 
 
 @dataclass(repr=False)
@@ -176,7 +176,8 @@ class GraphParser(Parser):
         candidates = {
             row: candidate_heads(arcs[row, : len(sentence) + 1, : len(sentence) + 1], sentence.head)
             for row, sentence in enumerate(sentences)
-            if "deps" in sentence.format.columns and is_reachable(sentence.head)
+            if "deps" in sentence.format.columns
+            and is_tree(np.array(sentence.head, dtype=np.int32))
         }
         # The enhanced labels of most relations of the tree follow from the tree; see `needs_label`.
         unlabelled = [

@@ -18,7 +18,6 @@ from depkit.parsers.graph.deps import (
     candidate_heads,
     choose_relations,
     has_deps,
-    is_reachable,
     learned_relations,
     restore,
     shorten,
@@ -26,6 +25,7 @@ from depkit.parsers.graph.deps import (
 )
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import Table
+from depkit.trees.shape import is_tree
 from tests.convert.ud_trees import COORDINATION, RELATIVE, parse
 from tests.parsers.small_parsers import make_parser
 
@@ -77,7 +77,7 @@ def test_targets_have_one_array_for_each_head() -> None:
 def trees(size: int):
     """Yield the heads of all trees of a number of words."""
     for heads in itertools.product(range(size + 1), repeat=size):
-        if is_reachable(heads):
+        if is_tree(np.array(heads, dtype=np.int32)):
             yield heads
 
 
@@ -123,10 +123,6 @@ def reachable(heads) -> set[int]:
     while new := {word for word, hs in enumerate(heads, 1) if found & set(hs)} - found:
         found |= new
     return found
-
-
-def test_what_is_no_tree() -> None:
-    assert not is_reachable([2, 1]) and not is_reachable([-1, 0]) and is_reachable([2, 0])
 
 
 def test_the_loss_is_that_of_each_arc() -> None:
@@ -195,7 +191,7 @@ def test_training_and_parsing(tmp_path) -> None:
     assert parsed[0].head == SENTENCES[0].head
     # The decoder that finds no tree leaves DEPS empty where its result is none.
     for sentence in parser.parse(bare, decode="argmax"):
-        assert has_deps(sentence) == is_reachable(sentence.head)
+        assert has_deps(sentence) == is_tree(np.array(sentence.head, dtype=np.int32))
     (conllx,) = parser.parse([next(iter(depkit.convert(bare[:1], "conllx")))])
     assert "deps" not in conllx.format.columns
     # Ensembles predict no graphs, whichever of their members do.
