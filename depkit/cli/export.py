@@ -1,5 +1,6 @@
 """`depkit export`: writes the graphs of a model, with which it is run without torch."""
 
+import os
 from itertools import chain
 from typing import Annotated
 
@@ -23,7 +24,9 @@ def export_command(
     from depkit.parsers.export import export_model
 
     files = (read(file, encoding=encoding) for file in sentences or ())
-    paths = export_model(model, chain.from_iterable(files), output or None)
+    say = None if quiet else print_message
+    paths = export_model(model, chain.from_iterable(files), output or None, say=say)
     if not quiet:
-        names = ", ".join(path.name for path in paths)
-        print_message(f"wrote {names} in {paths[0].parent}")
+        folder = output or os.path.commonpath([path.parent for path in paths])
+        names = ", ".join(os.path.relpath(path, folder) for path in paths)
+        print_message(f"wrote {names} in {folder}")

@@ -27,7 +27,7 @@ from depkit.training.checkpoint import State
 from depkit.training.loop import score_dev
 from depkit.training.plan import TrainingError
 from depkit.training.progress import Progress
-from depkit.training.run import calibrate, provide_tokenizer, report_model
+from depkit.training.run import calibrate, export_trained, provide_tokenizer, report_model
 from depkit.training.sources import Sources
 from depkit.training.traces import check_resumable
 
@@ -92,6 +92,7 @@ def _train_and_combine(
     write_ensemble_card(
         first, states, mean=job.mean, scores=scores, calibration_note=calibration_note
     )
+    export_trained(job.directory, first.recipe.parser, first.train, say)
     say("the ensemble: dev " + " ".join(f"{name} {score:.2f}" for name, score in scores.items()))
     report_model(job.directory, first.recipe.parser, say)
     return scores

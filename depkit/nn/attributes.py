@@ -34,5 +34,11 @@ class AttributeLinear(MatrixProduct):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., input_size] to [..., values]."""
-        weight = self.weight + self.attributes @ self.shared
-        return functional.linear(x, weight, self.bias)
+        return functional.linear(x, self.folded_weight(), self.bias)
+
+    def folded_weight(self) -> Tensor:
+        """Return the weights of all outputs, with those of their attributes, [values, input_size].
+
+        A layer with these weights and with zeros for the attributes computes the same.
+        """
+        return self.weight + self.attributes @ self.shared

@@ -1,7 +1,8 @@
 """Combining parsers of one family into an ensemble."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from depkit.parsers.base import Parser
@@ -11,6 +12,8 @@ from depkit.parsers.families import get_family
 from depkit.parsers.family import CombinationError
 from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.vocabulary import merge_lemmas
+from depkit.parsers.model_directory import ModelError, read_ensemble
+from depkit.parsers.settings import ConfigError
 
 
 def combine(
@@ -32,7 +35,7 @@ def combine(
             apply to it, because its probabilities are different.
 
     Raises:
-        CombinationError: See `check_combination`.
+        CombinationError: See `check_combination`; or the parsers are run by different engines.
         ConfigError: See `Family.set_calibration`.
     """
     first, *others = members
@@ -41,6 +44,10 @@ def combine(
         if not first.members or mean in (None, first.mean):
             return first
         members = first.members
+    if len({type(member.engine) for member in members}) > 1:
+        raise CombinationError(
+            "parsers run by different engines cannot be combined; load all with engine='torch'"
+        )
     family, used_mean = get_family(first.config), mean or "arithmetic"
     names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)
     config = family.set_calibration(first.config, calibration or {})
@@ -58,11 +65,25 @@ def combine(
         columns={name: _merge(name, tables) for name in family.columns(config)},
         lemmas=merge_lemmas(member.vocabulary for member in members),
     )
-    engine = first.engine.with_network(family.mean_network(members, used_mean, vocabulary))
+    mean_network = first.engine.mean_network(family)
+    engine = first.engine.with_network(mean_network(members, used_mean, vocabulary))
     return replace(
         first, config=config, vocabulary=vocabulary, engine=engine, members=list(members),
         mean=used_mean,
     )  # fmt: skip
+
+
+def load_ensemble(path: Path, load_member: Callable[[Path], Parser]) -> Parser:
+    """Load the members of an ensemble from its directory, and combine them.
+
+    Raises ModelError if the directory is damaged, or its members cannot be combined.
+    """
+    config = read_ensemble(path)
+    members = [load_member(path / name) for name in config.members]
+    try:
+        return combine(members, config.mean, config.calibration)
+    except (CombinationError, ConfigError) as error:
+        raise ModelError(f"{path}: {error}") from None
 
 
 def _merge(column: str, tables: Sequence[dict[str, Table]]) -> Table:

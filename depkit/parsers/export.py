@@ -1,7 +1,7 @@
 """Exporting the graphs of a model, with which it is run without torch."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -17,11 +17,11 @@ from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import (
     BUNDLED,
-    ENSEMBLE,
     TOKENIZER,
     TOKENIZER_GRAPH,
     WEIGHTS,
     find_model,
+    read_ensemble,
 )
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.standalone import find_obstacle as find_standalone_obstacle
@@ -43,8 +43,6 @@ def find_export_obstacle(config: Any) -> str:
     for part in used_parts(config.inputs):
         if not part.is_exported:
             return f"a model that reads {part.describe()} cannot be exported"
-    if obstacle := get_family(config).why_not_exported(config):
-        return obstacle
     return ""
 
 
@@ -58,11 +56,16 @@ def wants_export(config: Any) -> bool:
 
 
 def export_model(
-    model: PathLike, sentences: Iterable[Sentence] = (), output: PathLike | None = None
+    model: PathLike,
+    sentences: Iterable[Sentence] = (),
+    output: PathLike | None = None,
+    *,
+    say: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Write the graphs of a model into its directory, or into a copy of the directory.
 
-    If it can be, the copy is also a directory with which the model is run without depkit; see
+    Those of an ensemble are written into the directories of its members. If it can be, the copy of
+    a single model is also a directory with which the model is run without depkit; see
     `standalone`.
 
     Args:
@@ -71,6 +74,7 @@ def export_model(
             network are determined on the first NUM_SENTENCES. By default, they are random words of
             the model's vocabulary.
         output: The copy to make, which must not exist; None writes into the model's directory.
+        say: Called with a message before the graphs are made, which takes up to a minute.
 
     Returns:
         The files.
@@ -82,29 +86,51 @@ def export_model(
     from depkit.parsers.torch_loading import load_on_torch
 
     directory = find_model(model)
-    if (directory / ENSEMBLE).is_file():
-        raise ConfigError(f"{directory} is an ensemble, which cannot be exported")
     parser = load_on_torch(directory, "cpu", "float32")
-    if obstacle := find_export_obstacle(parser.config):
-        raise ConfigError(f"{directory}: {obstacle}")
+    for member in parser.members or [parser]:
+        if obstacle := find_export_obstacle(member.config):
+            raise ConfigError(f"{directory}: {obstacle}")
     if output is None and (directory.parent == BUNDLED or is_on_hub(model)):
         kind = "model of the hub" if is_on_hub(model) else "bundled model"
         raise ConfigError(f"a {kind} is not changed; name a directory as `output`")
     if output is not None and os.path.lexists(output):
         raise ConfigError(f"{os.fspath(output)} exists already; name a new directory as `output`")
-    graphs = make_graphs(parser, list(islice(sentences, NUM_SENTENCES)), directory)
+    if say:
+        say(f"exporting {directory.name}, so that it parses without torch")
+    graphs = _make_all_graphs(directory, parser, list(islice(sentences, NUM_SENTENCES)))
     if output is not None:
         with atomic_directory(output) as folder:
             copy_directory(directory, folder)
             for name, graph in graphs.items():
                 (folder / name).write_bytes(graph.SerializeToString())
-            if not find_standalone_obstacle(parser.config):
+            if not parser.members and not find_standalone_obstacle(parser.config):
                 write_standalone(folder, parser)
         return [Path(output, name) for name in graphs]
     for name, graph in graphs.items():
         with atomic(directory / name) as temporary:
             temporary.write_bytes(graph.SerializeToString())
     return [directory / name for name in graphs]
+
+
+def _make_all_graphs(
+    directory: Path, parser: "Parser", sentences: Sequence[Sentence]
+) -> dict[str, Any]:
+    """Export the graphs of a model or of the members of an ensemble, by path in the directory."""
+    models = {"": parser}
+    if parser.members:
+        models |= zip(read_ensemble(directory).members, parser.members, strict=True)
+    files: dict[str, Any] = {}
+    tokenizers: dict[bytes, Any] = {}  # The members have copies of the ensemble's tokenizer.
+    for name, model in models.items():
+        graphs = {} if model.members else make_graphs(model, sentences, directory / name)
+        path = directory / name / TOKENIZER
+        if model.tokenizer and path.is_file():
+            content = path.read_bytes()
+            if content not in tokenizers:
+                tokenizers[content] = make_tokenizer_graph(model, sentences, directory / name)
+            graphs[TOKENIZER_GRAPH] = tokenizers[content]
+        files |= {os.path.join(name, file): graph for file, graph in graphs.items()}
+    return files
 
 
 def export(
@@ -129,16 +155,16 @@ def make_graphs(
     directory: Path | None = None,
     quantize: bool = True,
 ) -> dict[str, Any]:
-    """Export the graphs of a parser and of its tokenizer, onnx.ModelProtos by file name.
+    """Export the graphs of a parser's network, onnx.ModelProtos by file name.
 
     Args:
         parser: A parser on the CPU in float32.
         sentences: As for `export_model`.
-        directory: The model's directory, to whose files of weights the graphs refer; None copies
-            the weights into the graphs.
+        directory: The model's directory, to whose file of weights the graphs refer; None copies the
+            weights into the graphs.
         quantize: Whether products are computed in eight bits.
     """
-    from depkit.parsers.engine.export import export_network, export_tokenizer
+    from depkit.parsers.engine.export import export_network
     from depkit.parsers.engine.stored_weights import (
         NO_WEIGHTS,
         read_stored_weights,
@@ -146,20 +172,40 @@ def make_graphs(
     )
     from depkit.parsers.inputs.dataset import encode
 
-    sentences = [s for s in sentences if 0 < len(s) <= _MAX_WORDS]
-    sentences = sentences or random_sentences(parser.vocabulary)
+    sentences = _choose_sentences(parser, sentences)
     data = encode(sentences, parser.vocabulary, parser.config.inputs)
     weights = read_stored_weights(directory / WEIGHTS) if directory else NO_WEIGHTS
     graphs = export_network(parser.network, data, weights, quantize)
-    files = {f"{name}.onnx": share_weights(graph, weights) for name, graph in graphs.items()}
-    if parser.tokenizer:
-        texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
-        weights = read_stored_weights(directory / TOKENIZER) if directory else NO_WEIGHTS
-        graph = export_tokenizer(
-            parser.tokenizer.network, parser.tokenizer.encode_slices(texts), weights, quantize
-        )
-        files[TOKENIZER_GRAPH] = share_weights(graph, weights)
-    return files
+    return {f"{name}.onnx": share_weights(graph, weights) for name, graph in graphs.items()}
+
+
+def make_tokenizer_graph(
+    parser: "Parser",
+    sentences: Sequence[Sentence],
+    directory: Path | None = None,
+    quantize: bool = True,
+) -> Any:
+    """Export the graph of a parser's tokenizer as an onnx.ModelProto; see `make_graphs`."""
+    from depkit.parsers.engine.export import export_tokenizer
+    from depkit.parsers.engine.stored_weights import (
+        NO_WEIGHTS,
+        read_stored_weights,
+        share_weights,
+    )
+
+    assert parser.tokenizer is not None
+    sentences = _choose_sentences(parser, sentences)
+    texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
+    slices = parser.tokenizer.encode_slices(texts)
+    weights = read_stored_weights(directory / TOKENIZER) if directory else NO_WEIGHTS
+    graph = export_tokenizer(parser.tokenizer.network, slices, weights, quantize)
+    return share_weights(graph, weights)
+
+
+def _choose_sentences(parser: "Parser", sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Choose short sentences; if there are none, make some of the parser's vocabulary."""
+    chosen = [s for s in sentences if 0 < len(s) <= _MAX_WORDS]
+    return chosen or random_sentences(parser.vocabulary)
 
 
 def random_sentences(vocabulary: Vocabulary) -> list[Sentence]:

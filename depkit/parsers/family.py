@@ -22,6 +22,7 @@ from depkit.score.punctuation import parse_policy
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
+    from depkit.parsers.columns.mean_arrays import MeanArrays
     from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.engine.onnx_engine import ArrayNetwork
     from depkit.parsers.inputs.dataset import Examples
@@ -132,10 +133,6 @@ class Family(ABC):
     def describe_decoder(self, settings: Mapping[str, Any]) -> str:
         return ", ".join(f"{name} {value}" for name, value in settings.items())
 
-    def why_not_exported(self, config: Any) -> str:
-        """Say why models with a configuration cannot be exported; "" if they can."""
-        return ""
-
     # Training
 
     def columns(self, config: Any) -> list[str]:
@@ -235,6 +232,11 @@ class Family(ABC):
     @property
     def mean_network(self) -> "type[MeanNetwork]":
         """The class of the networks of ensembles, for a family whose parsers can be combined."""
+        raise NotImplementedError
+
+    @property
+    def mean_arrays(self) -> "type[MeanArrays]":
+        """The class of ensembles of exported graphs, for a family with both."""
         raise NotImplementedError
 
     # Scores

@@ -7,6 +7,7 @@ everything else needs torch, which `torch_loading` imports.
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -15,6 +16,7 @@ from depkit.files.system import GPU_FILES, count_available_cores
 from depkit.parsers.base import Parser
 from depkit.parsers.config import apply_test_time_settings
 from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
+from depkit.parsers.ensembles import load_ensemble
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.model_directory import (
@@ -25,6 +27,7 @@ from depkit.parsers.model_directory import (
     check_treebank,
     find_graphs,
     find_model,
+    has_graphs,
     read_config,
     read_vocabulary,
 )
@@ -83,7 +86,8 @@ def load(
         from depkit.parsers.torch_loading import load_on_torch
 
         return load_on_torch(model, device, precision, threads=threads, settings=settings)
-    return _load_on_onnx(path, threads, settings or [])
+    load_path = _load_ensemble if (path / ENSEMBLE).is_file() else _load_on_onnx
+    return load_path(path, threads, settings or [])
 
 
 def choose_engine(name: str) -> str:
@@ -98,15 +102,22 @@ def choose_engine(name: str) -> str:
     return value
 
 
+def choose_common_engine(
+    models: Sequence[PathLike], device: str, precision: str, settings: Sequence[str]
+) -> EngineName:
+    """Return the engine for models that are to be combined: "torch" if one of them needs it."""
+    paths = map(find_model, models)
+    obstacles = [find_obstacle(path, device, precision, settings) for path in paths]
+    return "torch" if any(obstacles) else "auto"
+
+
 def find_obstacle(path: Path, device: str, precision: str, settings: Sequence[str]) -> str:
     """Say why ONNX Runtime cannot run a model; "" if it can. The arguments are those of `load`."""
     if device not in ("auto", "cpu"):
         return f"ONNX Runtime runs on the CPU only, not on {device}"
     if precision not in ("auto", "int8"):
         return f"ONNX Runtime computes in int8 only, not in {precision}"
-    if (path / ENSEMBLE).is_file():
-        return "an ensemble has no exported graphs"
-    if not find_graphs(path):
+    if not has_graphs(path):
         return "the model lacks exported graphs; make them with depkit export"
     for setting in settings:
         if setting.strip().startswith("encoder."):
@@ -143,6 +154,13 @@ def _load_on_onnx(path: Path, threads: int | None, settings: Sequence[str]) -> P
     engine = OnnxEngine(network, all(part.depends_on_form for part in used_parts(config.inputs)))
     tokenizer = read_tokenizer_on_onnx(path)
     return family.parser(config, vocabulary, engine, threads or count_cores(), tokenizer)
+
+
+def _load_ensemble(path: Path, threads: int | None, settings: Sequence[str]) -> Parser:
+    from depkit.parsers.text.tokenizer_file import read_tokenizer_on_onnx
+
+    parser = load_ensemble(path, lambda member: _load_on_onnx(member, threads, settings))
+    return replace(parser, tokenizer=read_tokenizer_on_onnx(path) or parser.tokenizer)
 
 
 def count_cores() -> int:

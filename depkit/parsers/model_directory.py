@@ -45,7 +45,7 @@ PACKED_VOCABULARY = "vocab.json.gz"
 TOKENIZER = "tokenizer.safetensors"
 TRANSFORMER = "transformer"
 ENSEMBLE = "ensemble.toml"
-GRAPHS = ("words", "scores", "labels")  # the names of the exported graphs of a parser
+GRAPHS = ("words", "scores", "labels", "deps")  # the names of the exported graphs of a parser
 TOKENIZER_GRAPH = "tokenizer.onnx"
 BUNDLED = Path(__file__).parent.parent / "models"
 DEFAULT = "en-ewt"
@@ -138,10 +138,22 @@ def find_graphs(directory: Path) -> dict[str, Path]:
     """Return the files of a parser's exported graphs by name; {} if they are not complete."""
     paths = {name: directory / f"{name}.onnx" for name in GRAPHS}
     graphs = {name: path for name, path in paths.items() if path.is_file()}
-    lacks_tokenizer = (directory / TOKENIZER).is_file() and not (
-        directory / TOKENIZER_GRAPH
-    ).is_file()
-    return {} if lacks_tokenizer or not {"words", "scores"} <= graphs.keys() else graphs
+    is_complete = {"words", "scores"} <= graphs.keys() and not _lacks_tokenizer_graph(directory)
+    return graphs if is_complete else {}
+
+
+def has_graphs(directory: Path) -> bool:
+    """Whether all networks of a model, or of an ensemble's members, have been exported."""
+    if not (directory / ENSEMBLE).is_file():
+        return bool(find_graphs(directory))
+    members = read_ensemble(directory).members
+    return not _lacks_tokenizer_graph(directory) and all(
+        find_graphs(directory / name) for name in members
+    )
+
+
+def _lacks_tokenizer_graph(directory: Path) -> bool:
+    return (directory / TOKENIZER).is_file() and not (directory / TOKENIZER_GRAPH).is_file()
 
 
 def remove_graphs(directory: Path) -> None:

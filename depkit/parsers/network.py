@@ -1,8 +1,8 @@
 """The base class of the networks of all families: the input layer and the encoder."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +24,20 @@ from depkit.parsers.inputs.vocabulary import Vocabulary
 _UNLIMITED = 1 << 40  # more pieces than a sentence can have
 
 
+@dataclass(frozen=True)
+class LabelGraph:
+    """A function that scores labels, and is exported as a graph.
+
+    axes: for each argument, the names of its dimensions whose sizes vary, which come first;
+    compute: from named arguments to "labels";
+    example: makes arguments from results of `ParserNetwork.score_graph`.
+    """
+
+    axes: Mapping[str, Sequence[str]]
+    compute: Callable[[dict[str, Tensor]], dict[str, Tensor]]
+    example: Callable[[Mapping[str, Tensor]], dict[str, Tensor]]
+
+
 class ParserNetwork(nn.Module):
     """The input layer and the encoder; `size` is the size of the encoder's output vectors.
 
@@ -37,10 +51,6 @@ class ParserNetwork(nn.Module):
         scorer_dropout: The dropout of the encoder's output vectors.
         reads_graph: Whether the encoder reads a graph. With inputs.draft, it always does.
     """
-
-    # For each argument of `label_graph`, the names of its dimensions whose sizes vary, which come
-    # first; {} if the network has no such function
-    label_axes: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def __init__(
         self,
@@ -144,17 +154,13 @@ class ParserNetwork(nn.Module):
         """Compute what trees and columns are decoded from, [batch, length, ...] each.
 
         vectors: the result of `word_graph`; lengths: [batch], with w0. `engine.export` exports this
-        function as a graph, and `word_graph` and `label_graph` likewise.
+        function as a graph, and `word_graph` and those of `label_graphs` likewise.
         """
         raise NotImplementedError
 
-    def label_graph(self, **arrays: Tensor) -> dict[str, Tensor]:
-        """Compute the scores of labels that the decoder asks for, "labels"."""
-        raise NotImplementedError
-
-    def label_example(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Make arguments of `label_graph` from results of `score_graph`."""
-        raise NotImplementedError
+    def label_graphs(self) -> dict[str, LabelGraph]:
+        """Return the functions that score labels when the decoder asks for them, by name."""
+        return {}
 
     def word_graph(self, arrays: dict[str, Tensor]) -> dict[str, Tensor]:
         """Compute "vectors", the input vectors of a batch, from its arrays."""

@@ -28,6 +28,8 @@ def find_obstacle(config: Any) -> str:
     family = get_family(config)
     if not family.is_standalone:
         return f"it is a model of the family {config.family}"
+    if "deps" in config.scorer.predict:
+        return "it predicts enhanced dependencies"
     algorithm = (family.decoder(config) or {}).get("algorithm", "mst")
     return "" if algorithm == "mst" else f"it decodes with the algorithm {algorithm}"
 

@@ -12,9 +12,8 @@ from depkit.parsers.config import apply_test_time_settings
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.engine.quantisation import make_engine
 from depkit.parsers.engine.weights import Shapes, make_network, read_shapes
-from depkit.parsers.ensembles import combine
+from depkit.parsers.ensembles import load_ensemble
 from depkit.parsers.families import get_family
-from depkit.parsers.family import CombinationError
 from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.transformer import (
     Transformer,
@@ -33,10 +32,8 @@ from depkit.parsers.model_directory import (
     check_treebank,
     find_model,
     read_config,
-    read_ensemble,
     read_vocabulary,
 )
-from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import read_tokenizer
 
 
@@ -51,9 +48,12 @@ def load_on_torch(
     """Load a parser; the arguments and errors are those of `loading.load`."""
     path = find_model(model)
     if (path / ENSEMBLE).is_file():
-        return _load_ensemble(
-            path, device=device, precision=precision, threads=threads, settings=settings
+        parser = load_ensemble(
+            path,
+            lambda name: load_on_torch(name, device, precision, threads=threads, settings=settings),
         )
+        tokenizer = read_tokenizer(path, parser.device, parser.precision)
+        return replace(parser, tokenizer=tokenizer or parser.tokenizer)
     config, _ = read_config(path)
     config = apply_test_time_settings(config, settings or [])
     vocabulary = read_vocabulary(path)
@@ -71,28 +71,6 @@ def load_on_torch(
     engine = make_engine(network, torch_device, precision, config.encoder.int8_obstacle)
     tokenizer = read_tokenizer(path, torch_device, engine.precision)
     return family.parser(config, vocabulary, engine, threads or torch.get_num_threads(), tokenizer)
-
-
-def _load_ensemble(
-    path: Path,
-    *,
-    device: str,
-    precision: str,
-    threads: int | None,
-    settings: Sequence[str] | None,
-) -> Parser:
-    """Load an ensemble; the arguments and errors are those of `loading.load`."""
-    config = read_ensemble(path)
-    paths = [path / name for name in config.members]
-    members = [
-        load_on_torch(name, device, precision, threads=threads, settings=settings) for name in paths
-    ]
-    try:
-        parser = combine(members, config.mean, config.calibration)
-    except (CombinationError, ConfigError) as error:
-        raise ModelError(f"{path}: {error}") from None
-    tokenizer = read_tokenizer(path, parser.device, parser.precision)
-    return replace(parser, tokenizer=tokenizer or parser.tokenizer)
 
 
 def load_model_transformer(directory: Path, context: Context, shapes: Shapes) -> Transformer | None:

@@ -38,8 +38,8 @@ from depkit.parsers.model_directory import (
     VOCABULARY,
     WEIGHTS,
     bundled_models,
-    find_graphs,
     find_model,
+    has_graphs,
     write_calibration,
 )
 from depkit.parsers.settings import ConfigError, to_toml
@@ -311,10 +311,10 @@ def export_trained(
     directory: Path, config: ParserConfig, train: Sequence[Sentence], say: Say
 ) -> None:
     """Export the graphs of a trained model, if its kind can be exported and has no graphs yet."""
-    if not wants_export(config) or find_graphs(directory):
+    if not wants_export(config) or has_graphs(directory):
         return
     try:
-        export_model(directory, train)
+        export_model(directory, train, say=say)
     except Exception as error:  # The exporter has errors of many kinds; the training must not fail.
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         say(f"depkit: note: the model is run with torch, because it was not exported: {reason}")

@@ -19,6 +19,7 @@ from depkit.score.evaluation import f1_scores
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
+    from depkit.parsers.columns.mean_arrays import MeanArrays
     from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.constituency.examples import TreeExamples
     from depkit.parsers.engine.onnx_engine import ArrayNetwork
@@ -105,6 +106,12 @@ class Constituency(Family):
         from depkit.parsers.constituency.network import ConstituencyMean
 
         return ConstituencyMean
+
+    @property
+    def mean_arrays(self) -> "type[MeanArrays]":
+        from depkit.parsers.constituency.arrays import ConstituencyMeanArrays
+
+        return ConstituencyMeanArrays
 
     def check_combination(self, configs: Sequence[Any]) -> None:
         """All constituency parsers can be combined."""

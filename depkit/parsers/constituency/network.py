@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from depkit.parsers.engine.device import fetch, send
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
-from depkit.parsers.network import ParserNetwork
+from depkit.parsers.network import LabelGraph, ParserNetwork
 from depkit.parsers.settings import ConfigError
 from depkit.trees.chart import decode_spans
 
@@ -139,23 +138,26 @@ class ConstituencyNetwork(ParserNetwork):
             f"logits.{name}": scores for name, scores in logits.items()
         }
 
-    label_axes: ClassVar = {
-        "fenceposts": ("batch", "length"), "row": ("spans",), "start": ("spans",), "end": ("spans",)
-    }  # fmt: skip
+    def label_graphs(self) -> dict[str, LabelGraph]:
+        """Return a function with the arguments of `SpanScorer.forward`."""
+        axes = {
+            "fenceposts": ("batch", "length"), "row": ("spans",), "start": ("spans",),
+            "end": ("spans",),
+        }  # fmt: skip
 
-    def label_graph(self, **arrays: Tensor) -> dict[str, Tensor]:
-        """Score the labels of spans; the arguments are those of `SpanScorer.forward`."""
-        return {"labels": self.spans(*(arrays[name] for name in self.label_axes))}
+        def compute(arrays: dict[str, Tensor]) -> dict[str, Tensor]:
+            return {"labels": self.spans(*(arrays[name] for name in axes))}
 
-    def label_example(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return all spans of some sentences that have the same length."""
-        fenceposts = scores["fenceposts"]
-        start, end = torch.triu_indices(fenceposts.shape[1], fenceposts.shape[1], 1)
-        row = torch.arange(len(fenceposts)).repeat_interleave(len(start))
-        repeated = (x.repeat(len(fenceposts)) for x in (start, end))
-        return {"fenceposts": fenceposts} | dict(
-            zip(("row", "start", "end"), (row, *repeated), strict=True)
-        )
+        return {"labels": LabelGraph(axes, compute, _all_spans)}
+
+
+def _all_spans(scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return all spans of some sentences that have the same length."""
+    fenceposts = scores["fenceposts"]
+    start, end = torch.triu_indices(fenceposts.shape[1], fenceposts.shape[1], 1)
+    row = torch.arange(len(fenceposts)).repeat_interleave(len(start))
+    start, end = (x.repeat(len(fenceposts)) for x in (start, end))
+    return {"fenceposts": fenceposts, "row": row, "start": start, "end": end}
 
 
 class ConstituencyMean(MeanNetwork):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from depkit.parsers.chunks import Prepare
+    from depkit.parsers.family import Family
 
 
 # The number of words in the longest sentence that is parsed or tagged. With torch and the bundled
@@ -50,6 +51,10 @@ class Engine(ABC):
     @abstractmethod
     def with_network(self, network: Any) -> "Engine":
         """Return an engine that runs another network on the same device."""
+
+    @abstractmethod
+    def mean_network(self, family: "Family") -> type:
+        """The class of the networks of ensembles of parsers of a family that this engine runs."""
 
     @abstractmethod
     def context(self) -> AbstractContextManager[None]:

@@ -1,13 +1,14 @@
 """Export of networks as ONNX graphs, which `onnx_engine` runs without torch.
 
-A parser has up to three graphs, whose arguments and results are named arrays:
+A parser has several graphs, whose arguments and results are named arrays:
 
 - words: from the arrays of inputs to the input vectors of the encoder
 - scores: from input vectors to what trees and columns are decoded from
 - labels: the scores of labels that the decoder asks for
+- deps: those of enhanced dependencies
 
-In the last two, and in the graph of the tokenizer, products with constant matrices are computed in
-eight bits; see `static_quantisation`. The rest is float32.
+In all but the first, and in the graph of the tokenizer, products with constant matrices are
+computed in eight bits; see `static_quantisation`. The rest is float32.
 """
 
 import logging
@@ -28,12 +29,14 @@ BATCH_TOKENS = 1200
 _NO_LIMIT = 1 << 40  # bytes
 SCORE_AXES = {"vectors": ("batch", "length"), "lengths": ("batch",)}
 Tensors = dict[str, Tensor]
+Function = Callable[[Tensors], Tensors]
+Axes = Mapping[str, Sequence[str]]
 
 
 class _Function(nn.Module):
     """A function of named tensors as a module, with the weights of a network."""
 
-    def __init__(self, network: nn.Module, function: Callable[[Tensors], Tensors]) -> None:
+    def __init__(self, network: nn.Module, function: Function) -> None:
         super().__init__()
         self.network, self.function = network, function
         self.eval()
@@ -44,9 +47,9 @@ class _Function(nn.Module):
 
 def make_graph(
     network: nn.Module,
-    function: Callable[[Tensors], Tensors],
+    function: Function,
     example: Tensors,
-    axes: Mapping[str, Sequence[str]],
+    axes: Axes,
 ) -> Any:
     """Export a function as an onnx.ModelProto.
 
@@ -105,7 +108,7 @@ def _translate_lstm(x: Any, weight: Any, recurrent: Any, bias: Any) -> Any:
     return op.Transpose(op.Squeeze(outputs, axis), perm=[1, 0, 2])
 
 
-def _name_dimensions(model: Any, axes: Mapping[str, Sequence[str]]) -> None:
+def _name_dimensions(model: Any, axes: Axes) -> None:
     """Name the dimensions of a graph's arguments and results whose sizes vary."""
     names: dict[str, str] = {}
     for value in model.graph.input:
@@ -149,16 +152,18 @@ def export_network(
             for batch, part in zip(batches, vectors, strict=True)
         ]
         results = [network.score_graph(**part) for part in scored]
-        labelled = [network.label_example(part) for part in results] if network.label_axes else []
-    for name, function, examples, axes in (
-        ("scores", network.score_graph, scored, SCORE_AXES),
-        ("labels", network.label_graph, labelled, network.label_axes),
-    ):
-        if examples:
-            graphs[name] = make_graph(network, _of_names(function), examples[0], axes)
-            if quantize:
-                calibration = [{key: x.numpy() for key, x in part.items()} for part in examples]
-                quantize_products(graphs[name], calibration, weights)
+
+    def add(name: str, function: Function, examples: Sequence[Tensors], axes: Axes) -> None:
+        graphs[name] = make_graph(network, function, examples[0], axes)
+        if quantize:
+            calibration = [{key: x.numpy() for key, x in part.items()} for part in examples]
+            quantize_products(graphs[name], calibration, weights)
+
+    add("scores", lambda arrays: network.score_graph(**arrays), scored, SCORE_AXES)
+    for name, graph in network.label_graphs().items():
+        with torch.no_grad():
+            examples = [graph.example(part) for part in results]
+        add(name, graph.compute, examples, graph.axes)
     return graphs
 
 
@@ -190,7 +195,3 @@ def export_tokenizer(
             weights,
         )
     return graph
-
-
-def _of_names(function: Callable[..., Tensors]) -> Callable[[Tensors], Tensors]:
-    return lambda arrays: function(**arrays)

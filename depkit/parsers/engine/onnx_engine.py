@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime
@@ -19,6 +19,9 @@ from depkit.parsers.columns.arrays import ColumnArrays, column_arrays
 from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import layout
+
+if TYPE_CHECKING:
+    from depkit.parsers.family import Family
 
 MAX_WORDS = 4_000  # in a sentence; the weights of attention are in memory for all pairs of words
 MAX_FORMS = 50_000  # the table of vectors is emptied when it has more distinct words
@@ -111,6 +114,9 @@ class OnnxEngine(Engine):
 
     def with_network(self, network: Any) -> "OnnxEngine":
         return replace(self, network=network)
+
+    def mean_network(self, family: "Family") -> type:
+        return family.mean_arrays
 
     @contextmanager
     def context(self) -> Iterator[None]:

@@ -57,6 +57,7 @@ def share_weights(model: Any, weights: StoredWeights) -> Any:
     """
     compress_tables(model, weights)
     compress_matrices(model, weights)
+    compress_integers(model)
     refer_to_weights(model, weights)
     return model
 
@@ -126,6 +127,33 @@ def compress_matrices(model: Any, weights: StoredWeights) -> None:
                 ]
         nodes.append(node)
     _replace_nodes(model, nodes)
+
+
+def compress_integers(model: Any) -> None:
+    """Store large constants of 64-bit integers in fewer bits, and equal ones once, in place.
+
+    model: an onnx.ModelProto. ONNX Runtime converts the integers back when it loads the graph.
+    """
+    from onnx import TensorProto, helper, numpy_helper
+
+    kept, casts = [], []
+    stored: dict[bytes, str] = {}  # the names of the small constants
+    for tensor in model.graph.initializer:
+        kept.append(tensor)
+        if tensor.data_type != TensorProto.INT64 or len(tensor.raw_data) < _MIN_SHARED:
+            continue
+        array = numpy_helper.to_array(tensor)
+        small = array.astype(np.min_scalar_type(array.max()))
+        if array.min() < 0 or small.dtype.itemsize == array.dtype.itemsize:
+            continue
+        name = stored.setdefault(tensor.raw_data, f"{tensor.name}.small")
+        kept.pop()
+        if name == f"{tensor.name}.small":
+            kept.append(numpy_helper.from_array(small, name))
+        casts.append(helper.make_node("Cast", [name], [tensor.name], to=TensorProto.INT64))
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    _replace_nodes(model, [*casts, *model.graph.node])
 
 
 def find_integers(

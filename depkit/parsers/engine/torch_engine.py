@@ -17,6 +17,7 @@ from depkit.parsers.engine.transfer import send_batch
 if TYPE_CHECKING:
     from depkit.corpus.sentence import Sentence
     from depkit.parsers.chunks import Prepare
+    from depkit.parsers.family import Family
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class TorchEngine(Engine):
 
     def with_network(self, network: Any) -> "TorchEngine":
         return replace(self, network=network)
+
+    def mean_network(self, family: "Family") -> type:
+        return family.mean_network
 
     @contextmanager
     def context(self) -> Iterator[None]:

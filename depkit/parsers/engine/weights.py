@@ -1,6 +1,6 @@
 """Files of weights: reading a network from one, and writing it. Nothing is pickled."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +18,8 @@ from depkit.parsers.engine.eight_bits import COLUMNS, ROWS, TRANSPOSED, pack, un
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 
 MIN_SIZE = 16  # the smallest dimension of a matrix for which eight bits pay
+# The end of the name of the weights of an AttributeLinear that include those of its attributes
+FOLDED = ".folded"
 # The beginnings of names of weights in older models, and what they are now
 RENAMED = {"inputs.char_projection.": "inputs.char.projection."}
 
@@ -47,6 +49,18 @@ def _rename(weight: str) -> str:
     return weight
 
 
+def _unfold(weight: str) -> str:
+    """Return the name in the network of a weight that the file has with those of attributes."""
+    return weight.removesuffix(FOLDED) + ".weight" if weight.endswith(FOLDED) else weight
+
+
+def _shared_weights(folded: Iterable[str], network: nn.Module) -> dict[str, Tensor]:
+    """Return zeros for the weights of attributes that others include, by name."""
+    state = network.state_dict()
+    names = (name.removesuffix(FOLDED) + ".shared" for name in folded)
+    return {name: torch.zeros_like(state[name]) for name in names if name in state}
+
+
 def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
     """Make a network with the weights in a file.
 
@@ -68,12 +82,17 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
     except Exception as error:  # torch has no common class for errors about impossible sizes
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{problem}: {reason}") from error
+    absent = _shared_weights([name for name in shapes if name.endswith(FOLDED)], network)
     expected = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
-    if difference := find_difference(expected, shapes):
+    found = {_unfold(name): shape for name, shape in shapes.items()}
+    if difference := find_difference(
+        expected, found | {k: list(x.shape) for k, x in absent.items()}
+    ):
         raise ModelError(f"{problem}: {difference}")
     try:
         weights = unpack(load_file(path))
-        network.load_state_dict({_rename(name): weight for name, weight in weights.items()})
+        renamed = {_unfold(_rename(name)): weight for name, weight in weights.items()}
+        network.load_state_dict(renamed | absent)
     except (SafetensorError, RuntimeError, ValueError) as error:
         raise ModelError(f"{path} is damaged: {str(error).splitlines()[-1].strip()}") from None
     if problem := find_not_finite(network.state_dict()):
@@ -96,10 +115,17 @@ def save_network(
     """
     dtype = torch.float32 if storage == "float32" else torch.float16
     kinds = _find_matrices(network) if storage == "int8" else {}
+    state = network.state_dict()
+    for name in [name for name in kinds if name.endswith(FOLDED)]:
+        prefix = name.removesuffix(FOLDED)
+        layer = network.get_submodule(prefix)
+        assert isinstance(layer, AttributeLinear)
+        state[name] = layer.folded_weight()
+        del state[f"{prefix}.weight"], state[f"{prefix}.shared"]
     weights: dict[str, Tensor] = {}
-    for name, tensor in network.state_dict().items():
+    for name, tensor in state.items():
         if name in kinds:
-            packed = pack(name, tensor.float().cpu().numpy(), kinds[name])
+            packed = pack(name, tensor.detach().float().cpu().numpy(), kinds[name])
             weights |= {key: torch.from_numpy(array) for key, array in packed.items()}
         else:
             weights[name] = tensor.to(dtype)
@@ -114,7 +140,7 @@ def _find_matrices(network: nn.Module) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for prefix, module in network.named_modules():
         if isinstance(module, AttributeLinear):
-            kinds |= {f"{prefix}.{name}": ROWS for name in ("weight", "shared")}
+            kinds[prefix + FOLDED] = TRANSPOSED
             continue
         weight = getattr(module, "weight", None)
         if not isinstance(weight, Tensor) or weight.ndim != 2 or min(weight.shape) < MIN_SIZE:

@@ -1,15 +1,37 @@
 """The scores of a biaffine parser as arrays on the host, see `graph.network.Scores`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from depkit.parsers.columns.arrays import ColumnArrays, column_arrays, log_softmax
+from depkit.parsers.columns.mean_arrays import MeanArrays, log_mean
 from depkit.parsers.engine.onnx_engine import ArrayNetwork
 from depkit.parsers.graph.config import Calibration
 from depkit.trees.best_heads import best_heads
+
+# rows, dependents, heads, [arcs] each -> [arcs, label]
+ScoreArcs = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ArrayGraphScores:
+    """The scores of enhanced dependencies; the methods are those of `graph.network.GraphScores`."""
+
+    arc: np.ndarray  # [batch, dependent, head] logits, -inf where no arc is possible
+    score_arcs: ScoreArcs
+
+    def fetch_arcs(self) -> np.ndarray:
+        """Return the logits of all arcs."""
+        return self.arc
+
+    def fetch_labels(
+        self, rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray
+    ) -> np.ndarray:
+        """Find the best labels of some arcs, [arcs]."""
+        return self.score_arcs(rows, dependents, heads).argmax(-1)
 
 
 @dataclass(frozen=True)
@@ -19,8 +41,8 @@ class ArrayScores:
     arc: np.ndarray  # [batch, dependent, head], -inf where no arc is possible
     score_labels: Callable[[np.ndarray], np.ndarray]  # heads -> [batch, length, label]
     columns: ColumnArrays  # the other predicted columns
-    # rows, dependents, heads, [arcs] each -> [arcs, label]
-    score_arcs: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+    score_arcs: ScoreArcs
+    graph: ArrayGraphScores | None = None  # of enhanced dependencies, if they are predicted
 
     def fetch_arcs(self) -> np.ndarray:
         """Return the scores of all arcs."""
@@ -93,13 +115,7 @@ class BiaffineArrays(ArrayNetwork):
     def score(self, batch: Any) -> ArrayScores:
         """Score a batch; labels are scored when heads have been decoded."""
         results = self.run(batch)
-
-        def score_arcs(rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
-            arrays = {
-                "dependents": results["dependents"][rows, dependents],
-                "heads": results["heads"][rows, heads],
-            }
-            return self.graphs.run("labels", arrays)["labels"]
+        score_arcs = self._label_scorer("labels", results)
 
         def score_labels(heads: np.ndarray) -> np.ndarray:
             # without w0
@@ -109,4 +125,46 @@ class BiaffineArrays(ArrayNetwork):
             scores[:, 1:] = labels.reshape(len(heads), -1, labels.shape[-1])
             return scores
 
-        return ArrayScores(results["arc"], score_labels, column_arrays(results), score_arcs)
+        graph = None
+        if "deps.arc" in results:
+            graph = ArrayGraphScores(
+                results["deps.arc"], self._label_scorer("deps", results, "deps.")
+            )
+        columns = column_arrays(results)
+        return ArrayScores(results["arc"], score_labels, columns, score_arcs, graph)
+
+    def _label_scorer(
+        self, graph: str, results: dict[str, np.ndarray], prefix: str = ""
+    ) -> ScoreArcs:
+        """Return a function that scores the labels of arcs of a batch with a graph.
+
+        prefix: what the names of the vectors of words begin with in `results`.
+        """
+
+        def score_arcs(rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
+            arrays = {
+                "dependents": results[f"{prefix}dependents"][rows, dependents],
+                "heads": results[f"{prefix}heads"][rows, heads],
+            }
+            return self.graphs.run(graph, arrays)["labels"]
+
+        return score_arcs
+
+
+class BiaffineMeanArrays(MeanArrays):
+    """The graphs of an ensemble of biaffine parsers, see `graph.network.BiaffineMean`."""
+
+    def score(self, batch: Sequence[Any]) -> ArrayScores:
+        """Compute the logarithms of the mean probabilities of arcs, labels and columns."""
+        scores: list[ArrayScores] = self.scores_of(batch)
+
+        def score_labels(heads: np.ndarray) -> np.ndarray:
+            return self.mean_column("deprel", [part.score_labels(heads) for part in scores])
+
+        def score_arcs(rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
+            labels = [part.score_arcs(rows, dependents, heads) for part in scores]
+            return self.mean_column("deprel", labels)
+
+        arc = log_mean([part.arc for part in scores], self.mean)
+        columns = self.mean_columns([part.columns for part in scores])
+        return ArrayScores(arc, score_labels, columns, score_arcs)

@@ -16,6 +16,7 @@ from depkit.parsers.settings import from_dict
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
+    from depkit.parsers.columns.mean_arrays import MeanArrays
     from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.engine.onnx_engine import ArrayNetwork
     from depkit.parsers.inputs.vocabulary import Vocabulary
@@ -60,11 +61,6 @@ class Biaffine(DependencyFamily):
     def describe(self, config: Any) -> list[str]:
         lines = super().describe(config)
         return [*lines, "Predicts: enhanced dependencies"] if config.scorer.predicts_deps else lines
-
-    def why_not_exported(self, config: Any) -> str:
-        if config.scorer.predicts_deps:
-            return "a model that predicts enhanced dependencies cannot be exported"
-        return super().why_not_exported(config)
 
     def set_calibration(self, config: Any, values: Mapping[str, Any]) -> Any:
         return replace(config, calibration=from_dict(Calibration, dict(values), "calibration."))
@@ -124,6 +120,12 @@ class Biaffine(DependencyFamily):
         from depkit.parsers.graph.network import BiaffineMean
 
         return BiaffineMean
+
+    @property
+    def mean_arrays(self) -> "type[MeanArrays]":
+        from depkit.parsers.graph.arrays import BiaffineMeanArrays
+
+        return BiaffineMeanArrays
 
     def check_combination(self, configs: Sequence[Any]) -> None:
         """Raise CombinationError if parsers have different decoder settings for the root."""

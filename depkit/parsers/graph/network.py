@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -30,7 +29,7 @@ from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
-from depkit.parsers.network import ParserNetwork
+from depkit.parsers.network import LabelGraph, ParserNetwork
 
 # The size of the MLPs under the label scorer of enhanced dependencies. It is small because there
 # are many labels, and most relations only have the label that stands for that of the tree.
@@ -349,21 +348,42 @@ class BiaffineNetwork(ParserNetwork):
         encoded = self.encode_vectors(vectors, lengths)[:, : vectors.shape[1]]
         logits = self.columns.scores(encoded)
         words = self.word_vectors(encoded, logits)
-        return {
+        results = {
             "arc": self.arc_scores(words, lengths),
             "dependents": self.label_dependent(words),
             "heads": self.label_head(words),
         } | {f"logits.{name}": scores for name, scores in logits.items()}
+        if self.graph is not None:
+            results |= {
+                "deps.arc": self.graph.arc_scores(words, lengths),
+                "deps.dependents": self.graph.label_dependent(words),
+                "deps.heads": self.graph.label_head(words),
+            }
+        return results
 
-    label_axes: ClassVar = {"dependents": ("arcs",), "heads": ("arcs",)}
+    def label_graphs(self) -> dict[str, LabelGraph]:
+        """Return functions from vectors of both words of arcs, [arcs, size], to [arcs, label]."""
+        graphs = {"labels": _label_graph(self.label)}
+        if self.graph is not None:
+            graphs["deps"] = _label_graph(self.graph.label, "deps.")
+        return graphs
 
-    def label_graph(self, **arrays: Tensor) -> dict[str, Tensor]:
-        """Score the labels of arcs, [arcs, label], from vectors of both words, [arcs, size]."""
-        return {"labels": self.label(arrays["dependents"][None], arrays["heads"][None])[0]}
 
-    def label_example(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        heads = _gather_vectors(scores["heads"], scores["arc"].argmax(-1))
-        return {"dependents": scores["dependents"].flatten(0, 1), "heads": heads.flatten(0, 1)}
+def _label_graph(scorer: LabelScorer, prefix: str = "") -> LabelGraph:
+    """Make a function that scores the labels of arcs.
+
+    prefix: what the names of its arguments begin with among the results of `score_graph`.
+    """
+
+    def compute(arrays: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {"labels": scorer(arrays["dependents"][None], arrays["heads"][None])[0]}
+
+    def example(scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        heads = _gather_vectors(scores[f"{prefix}heads"], scores[f"{prefix}arc"].argmax(-1))
+        dependents = scores[f"{prefix}dependents"]
+        return {"dependents": dependents.flatten(0, 1), "heads": heads.flatten(0, 1)}
+
+    return LabelGraph({"dependents": ("arcs",), "heads": ("arcs",)}, compute, example)
 
 
 class BiaffineMean(MeanNetwork):

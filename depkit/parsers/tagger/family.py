@@ -10,6 +10,7 @@ from depkit.parsers.tagger.config import TaggerConfig
 
 if TYPE_CHECKING:
     from depkit.parsers.base import Parser
+    from depkit.parsers.columns.mean_arrays import MeanArrays
     from depkit.parsers.columns.network import MeanNetwork
     from depkit.parsers.engine.onnx_engine import ArrayNetwork
     from depkit.parsers.network import ParserNetwork
@@ -71,6 +72,12 @@ class Tagger(Family):
         from depkit.parsers.columns.network import MeanNetwork
 
         return MeanNetwork
+
+    @property
+    def mean_arrays(self) -> "type[MeanArrays]":
+        from depkit.parsers.columns.mean_arrays import MeanArrays
+
+        return MeanArrays
 
     def evaluate(
         self,

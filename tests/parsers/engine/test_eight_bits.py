@@ -5,16 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 import torch
+from onnx import helper, numpy_helper
 from safetensors.numpy import load_file, save_file
 from torch import nn
 
 from depkit.__main__ import main
 from depkit.corpus.io import read
+from depkit.nn.attributes import AttributeLinear
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine.eight_bits import COLUMNS, ROWS, TRANSPOSED, pack, unpack, unpack_shapes
-from depkit.parsers.engine.stored_weights import find_integers
+from depkit.parsers.engine.stored_weights import compress_integers, find_integers
 from depkit.parsers.engine.weights import make_network, read_shapes, save_network, write_weights
 from depkit.parsers.export import make_graphs
 from depkit.parsers.loading import load
@@ -74,6 +77,55 @@ def test_a_network_is_read_as_it_was_written(tmp_path):
     save_file(stored | {"1.weight.scale": np.ones(3, np.float32)}, path)
     with pytest.raises(ModelError, match=r"1\.weight\.scale"):
         make_network(path, read_shapes(path), make)
+
+
+def test_weights_of_attributes_are_stored_with_those_of_the_values(tmp_path):
+    torch.manual_seed(0)
+    values = [["A=1", "B=1"], ["A=1"], ["B=1"], ["A=2", "B=1"]]
+    layer = AttributeLinear(20, values)
+    nn.init.normal_(layer.weight)
+    path, x = tmp_path / "model.safetensors", torch.randn(3, 20)
+    save_network(path, nn.Sequential(layer), {}, "int8")
+    assert sorted(load_file(path)) == ["0.bias", "0.folded.scale", "0.folded.transposed"]
+    copy = make_network(path, read_shapes(path), lambda: nn.Sequential(AttributeLinear(20, values)))
+    expected = layer.folded_weight()
+    steps = expected.abs().amax(1, keepdim=True) / 63  # with seven bits for each value
+    assert ((copy[0].folded_weight() - expected).abs() <= 0.501 * steps).all()
+    save_network(path, copy, {}, "int8")  # nothing is rounded a second time
+    again = make_network(
+        path, read_shapes(path), lambda: nn.Sequential(AttributeLinear(20, values))
+    )
+    assert torch.equal(again(x), copy(x))
+    with pytest.raises(ModelError, match=r"0\.weight"):
+        make_network(path, read_shapes(path), lambda: nn.Sequential(AttributeLinear(21, values)))
+
+
+def test_large_constants_of_integers_are_stored_in_few_bits():
+    table = np.arange(3000, dtype=np.int64)
+    constants = {"a": table, "b": table.copy(), "c": table * 10**8, "d": table[:5], "e": -table}
+    total = [f"{name}.total" for name in constants]
+    graph = helper.make_graph(
+        [helper.make_node("ReduceSum", [x], [f"{x}.total"], keepdims=0) for x in constants]
+        + [helper.make_node("Sum", [f"{y}.float" for y in total], ["sum"])],
+        "graph", [], [helper.make_tensor_value_info("sum", onnx.TensorProto.DOUBLE, [])],
+        [numpy_helper.from_array(x, name) for name, x in constants.items()],
+    )  # fmt: skip
+    for name in reversed(total):
+        cast = helper.make_node("Cast", [name], [f"{name}.float"], to=onnx.TensorProto.DOUBLE)
+        graph.node.insert(5, cast)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    before, size = run_graph(model), model.ByteSize()
+    compress_integers(model)
+    assert run_graph(model) == before == sum(float(x.sum()) for x in constants.values())
+    # "a" and "b" are stored once, in 16 bits; "c" and "e" as they were
+    assert size - model.ByteSize() == pytest.approx(2 * 8 * 3000 - 2 * 3000, abs=200)
+
+
+def run_graph(model):
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return float(session.run(None, {})[0])
 
 
 @pytest.mark.parametrize(

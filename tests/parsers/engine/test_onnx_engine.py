@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import onnx
@@ -17,8 +19,13 @@ import torch
 from depkit.corpus.io import read
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
+from depkit.nn import means
 from depkit.nn import trees as torch_trees
+from depkit.nn.settings import BiLSTM
+from depkit.parsers import export
 from depkit.parsers.columns.arrays import ColumnArrays, best_values, log_softmax
+from depkit.parsers.columns.config import TagScorer
+from depkit.parsers.columns.mean_arrays import align_values, log_mean
 from depkit.parsers.columns.network import ColumnScores
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine import onnx_engine
@@ -26,20 +33,26 @@ from depkit.parsers.engine.eight_bits import quantize_columns
 from depkit.parsers.engine.export import make_graph
 from depkit.parsers.engine.onnx_engine import Graphs, OnnxEngine
 from depkit.parsers.engine.static_quantisation import choose_range
+from depkit.parsers.ensemble_config import EnsembleConfig
+from depkit.parsers.ensembles import combine
 from depkit.parsers.export import export_model, make_graphs, random_sentences
 from depkit.parsers.families import get_family
+from depkit.parsers.family import CombinationError
 from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.loading import load
 from depkit.parsers.model_directory import (
     BUNDLED,
     ModelError,
     bundled_models,
+    write_ensemble,
 )
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.tagger.config import TaggerConfig
 from depkit.trees.best_heads import are_crossing, are_trees, best_heads
 from tests.parsers.constituency import small_recipes
 from tests.parsers.small_parsers import (
     build_parser,
+    make_parser,
     make_random_parser,
     randomise_weights,
     save_parser,
@@ -106,6 +119,60 @@ def test_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
             for each in (parser, other)
         ]
         assert values[0] == pytest.approx(values[1], abs=2e-4) and values[0]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "biaffine",
+        pytest.param("tagger", marks=pytest.mark.slow),
+        pytest.param("constituency", marks=pytest.mark.slow),
+    ],
+)
+def test_ensembles_of_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
+    """The second member knows fewer labels, in another order."""
+    if kind == "constituency":
+        config, sentences = small_recipes.make_recipe().parser, list(read(DATA / "trees.mrg"))
+    elif kind == "tagger":
+        scorer = TagScorer(predict=["upos", "feats"], tag_hidden=9)
+        config, sentences = TaggerConfig(Inputs(word=6), BiLSTM(size=8), scorer), tiny
+    else:
+        config, sentences = make_parser(tiny, inputs=Inputs(word=6)).config, tiny
+    parsers = [
+        randomise_weights(build_parser(config, sentences[: len(sentences) // parts]), parts)
+        for parts in (1, 2)
+    ]
+    for number, parser in enumerate(parsers):
+        save_parser(parser, tmp_path / f"member-{number}")
+    write_ensemble(tmp_path, EnsembleConfig(["member-0", "member-1"]))
+    with patch.object(export, "make_graphs", partial(make_graphs, quantize=False)):
+        paths = export_model(tmp_path, sentences)
+    assert {path.parent.name for path in paths} == {"member-0", "member-1"}
+    for mean in ("arithmetic", "geometric"):
+        torch_ensemble = combine([load(tmp_path, "cpu", "float32", engine="torch")], mean)
+        ensemble = combine([load(tmp_path, engine="onnx")], mean)
+        assert ensemble.torch_device is None and ensemble.mean == mean
+        assert texts(ensemble.predict(sentences)) == texts(torch_ensemble.predict(sentences))
+        if ensemble.trees == "dependencies":
+            trees = [list(parser.parse(sentences, best=3)) for parser in (ensemble, torch_ensemble)]
+            assert [(t.head, t.deprel) for t in trees[0]] == [(t.head, t.deprel) for t in trees[1]]
+    with pytest.raises(CombinationError, match="different engines"):
+        combine([ensemble.members[0], torch_ensemble.members[1]])
+    next(tmp_path.glob("member-1/scores.onnx")).unlink()
+    with pytest.raises(ConfigError, match="lacks exported graphs"):
+        load(tmp_path, engine="onnx")
+
+
+def test_means_of_arrays_are_those_of_tensors():
+    generator = np.random.default_rng(1)
+    scores = generator.normal(0, 40, (3, 2, 5, 7)).astype(np.float32)
+    scores[:, :, 1, 2:] = -np.inf
+    indices = generator.permutation(9)[:7]
+    for mean in ("arithmetic", "geometric"):
+        expected = means.log_mean(map(torch.from_numpy, scores), mean).numpy()
+        np.testing.assert_allclose(log_mean(scores, mean), expected, rtol=1e-5, atol=1e-5)
+    expected = means.align_values(torch.from_numpy(scores[0]), torch.from_numpy(indices), 9)
+    np.testing.assert_allclose(align_values(scores[0], indices, 9), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
