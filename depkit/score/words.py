@@ -137,8 +137,9 @@ class Comparison:
 
     starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
     values: for each column, its values by code; locations: for each gold sentence, (file, line,
-    sent_id) of its first word, if they were stored; train_frequencies: how often each form
-    occurs in the training file, if there is one.
+    sent_id) of its first word, if they were stored; texts: as many texts, from the comments
+    `# text`, "" for none; train_frequencies: how often each form occurs in the training file, if
+    there is one.
     """
 
     gold: Words
@@ -146,6 +147,7 @@ class Comparison:
     starts: np.ndarray
     values: dict[str, list[str]]
     locations: list[tuple[str, int, str]]
+    texts: list[str]
     train_frequencies: Counter[str] | None = None
 
     @property
@@ -214,8 +216,9 @@ def read_comparison(
     """Read all files in parallel and collect their words; see `pairing.pair_sentences`.
 
     columns: as for `WordsBuilder`; subtypes: as in `column_codes`; locations: whether to
-    store the file and line of every gold sentence; probabilities: whether to store those of the
-    systems, None for the files whose first sentence has them; where: which sentences to store.
+    store the file, the line and the text of every gold sentence; probabilities: whether to store
+    those of the systems, None for the files whose first sentence has them; where: which sentences
+    to store.
 
     Raises FormatError if the words differ, a gold word has no head, there is no sentence, the gold
     file has no enhanced dependencies to be stored, or `read_probabilities` or `read_graph` fails;
@@ -226,7 +229,7 @@ def read_comparison(
     system_columns = [column for column in columns if column != "form"]  # forms are the gold ones
     names = number_duplicates([system.name for system in systems])
     builders += [WordsBuilder(name, system_columns, codes, probabilities) for name in names]
-    stored_locations = []
+    stored_locations, texts = [], []
     for number, (reference, predictions) in enumerate(pair_sentences(gold, systems), start=1):
         if where and not where.accepts(reference):
             continue
@@ -236,6 +239,7 @@ def read_comparison(
             builder.add(sentence)
         if locations:
             stored_locations.append(reference.location())
+            texts.append(reference.text)
     if not builders[0].lengths:
         message = "there are no sentences to score against"
         message = f"no sentence matches {where.text}" if where else message
@@ -244,7 +248,7 @@ def read_comparison(
     if gold_words.relations is not None:
         require_relations(gold_words.name, gold_words.relations)
     values = {name: code.values_by_code for name, code in codes.items()}
-    return Comparison(gold_words, system_words, builders[0].starts, values, stored_locations)
+    return Comparison(gold_words, system_words, builders[0].starts, values, stored_locations, texts)
 
 
 def number_duplicates(names: Sequence[str]) -> list[str]:

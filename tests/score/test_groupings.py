@@ -116,7 +116,7 @@ def test_projectivity_of_all_head_vectors_equals_the_definition() -> None:
     assert len(vectors) == 3 + 4**2 + 5**3 + 6**4 + 7**5
     starts = np.cumsum([0, *map(len, vectors)])
     gold = Words("", np.concatenate(vectors).astype(np.int32), {})
-    words = Comparison(gold, [], starts, {}, [])
+    words = Comparison(gold, [], starts, {}, [], [])
     expected = []
     for heads in vectors:
         ancestors = [find_ancestors(heads, word) for word in range(1, len(heads) + 1)]

@@ -56,7 +56,9 @@ def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
 
     Returns:
         total: The number of sentences in the treebank.
-        forms, relations, tags: The texts that the numbers below are indices into.
+        texts: By the number of the sentence, its text, unless it has none or the text is that of
+            the words with spaces between them.
+        forms, relations, tags: The values that the numbers below are indices into.
         rows: A list for each sentence: its number from 1, its sent_id, its location (file:line),
             and for its words the lists of forms, gold tags, gold heads and gold relations; the
             indices from 0 of words that are not scored; then for each system a list of [word from
@@ -68,16 +70,19 @@ def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
     total = len(words.lengths)
     forms, relations, tags = Texts(), Texts(), Texts()
     has_tags = [not words.is_missing(system, "upos") for system in words.systems]
-    packed = []
+    packed, shown_texts = [], {}
     for i in spread_evenly(total, limit):
         start, end = words.starts[i : i + 2].tolist()
         span = np.arange(start, end)
         file, line, sent_id = words.locations[i]
+        own_forms = _texts(words, gold, "form", span)
+        if words.texts[i] not in ("", " ".join(own_forms)):
+            shown_texts[str(i + 1)] = words.texts[i]
         row: list[Any] = [
             i + 1,
             sent_id,
             f"{file}:{line}" if line else file,
-            forms.pack(_texts(words, gold, "form", span)),
+            forms.pack(own_forms),
             tags.pack(_texts(words, gold, "upos", span)),
             gold.head[span].tolist(),
             relations.pack(_texts(words, gold, "deprel", span)),
@@ -93,6 +98,7 @@ def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
         packed.append(row)
     return {
         "total": total,
+        "texts": shown_texts,
         "forms": forms.used,
         "relations": relations.used,
         "tags": tags.used,

@@ -33,9 +33,10 @@ def make_contents(
             counts: A table with the number of suspects of each kind and source.
             suspects: A table with COLUMNS of the records of `describe_suspects`, and the index of
                 the sentence in the rows below.
-            sentences: forms, tags, relations: the texts that the numbers in the rows are indices
-                into; rows: for each sentence the lists of its forms, tags (UPOS), heads and
-                relations. A head is the number of a word from 1, 0 for the root and -1 for no head.
+            sentences: forms, tags, relations: the values that the numbers in the rows are indices
+                into; rows: for each sentence its text, or "", and the lists of its forms, tags
+                (UPOS), heads and relations. A head is the number of a word from 1, 0 for the root
+                and -1 for no head.
     """
     forms, tags, relations = Texts(), Texts(), Texts()
     shown = ranked[:limit]
@@ -43,6 +44,7 @@ def make_contents(
     index = {number: i for i, number in enumerate(numbers)}  # of each sentence in the page
     rows = [
         [
+            sentence.text,
             forms.pack(sentence.form),
             tags.pack(sentence.upos),
             list(sentence.head),

@@ -62,7 +62,7 @@ def test_the_data_of_the_page_are_corrections(treebank: Path, page: Path) -> Non
         {
             "decision": "accept",
             **{name: x[name] for name in ("file", "line", "sent_id", "word", "kind", "gold")},
-            "form": forms[rows[x["sentence"]][0][x["word"] - 1]],
+            "form": forms[rows[x["sentence"]][1][x["word"] - 1]],
             "alternative": x["alternative"],
             "proposed": x["alternative"],
         }

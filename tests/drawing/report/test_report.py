@@ -44,6 +44,21 @@ def hostile_trees() -> list[list[Word]]:
     return [[(text, text, i, text) for i, text in enumerate(HOSTILE)]]
 
 
+def test_sentences_are_shown_as_their_text(tmp_path):
+    """Only texts that are not the words with spaces between them are in the page."""
+    path = Path(write_trees(tmp_path / "gold.conllu", TREES[:3]))
+    texts = iter(["The cats sleep here.", "Go home now", "\u202eBirds <b>see red cats"])
+    content = re.sub(
+        "(?m)^(# sent_id.*)$", lambda m: f"{m[1]}\n# text = {next(texts)}", path.read_text()
+    )
+    path.write_text(content, "utf-8")
+    run(path, path, "-o", tmp_path / "out.html")
+    page = (tmp_path / "out.html").read_text()
+    shown = read_page(page)["sentences"]["texts"]
+    assert list(shown) == ["1", "3"] and shown["1"] == "The cats sleep here."
+    assert "<b>" not in page and "\u202e" not in page
+
+
 @pytest.mark.parametrize("options", [[], ["--punct", "upos", "--subtypes", "drop"]])
 def test_every_number_equals_eval_and_analyze(files, options, tmp_path):
     run(*files, "-o", tmp_path / "out.html", *options)

@@ -68,7 +68,7 @@ def test_the_page_has_the_suspects_of_the_list(files: list[str], page: Path) -> 
     shown = records(data["suspects"])
     packed = data["sentences"]
     for suspect, record in zip(shown, listed["suspects"], strict=True):
-        forms, tags, heads, relations = packed["rows"][suspect.pop("sentence")]
+        _, forms, tags, heads, relations = packed["rows"][suspect.pop("sentence")]
         assert packed["forms"][forms[record["word"] - 1]] == record["form"]
         assert len(forms) == len(tags) == len(heads) == len(relations)
         if record["kind"] == "head":

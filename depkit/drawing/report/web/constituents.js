@@ -54,6 +54,7 @@ const LIST = {
     return missed + wrong;
   }),
   text: (sentence) => words(sentence).join(" "),
+  searched: (sentence) => words(sentence).join(" "),
   article, matcher,
   fields: (box) => [...systemFields(box), box("Error", "error", ERRORS), box("Label", "label", optionsOf(labels))],
   errorsOf: (by, bin) => (by === "label" && labels.has(bin) ? { label: bin, error: "missed" } : null),

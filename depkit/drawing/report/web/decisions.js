@@ -38,7 +38,7 @@ function valueProblem({ kind, word, forms, heads }, value) {
 
 /** What is wrong with the tree of a sentence after all decisions; "" if nothing is. */
 function treeProblem(sentence, own) {
-  const [forms, , gold] = packed.rows[sentence];
+  const [, forms, , gold] = packed.rows[sentence];
   const name = (words) => words.map((word) => `${word + 1} ${shorten(packed.forms[forms[word]], 24)}`).join(", ");
   const heads = [...gold];
   for (const suspect of own) {

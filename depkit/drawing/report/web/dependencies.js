@@ -111,7 +111,8 @@ const LIST = {
   id: "sentences", item: "sentence", part: () => "matching word", items: sentences,
   filters: ["relation", "predicted", "tag", "error", "distance", ...SYSTEM_FILTERS], defaults: { system: "0" },
   check: checkSystems, note: limitNote(packed), orders: sentenceOrders((sentence, system) => scoredErrors(sentence, system).length),
-  text: (sentence) => words(sentence).join(" "),
+  text: (sentence) => packed.texts[sentence.number] ?? words(sentence).join(" "),
+  searched: (sentence) => `${packed.texts[sentence.number] ?? ""}\n${words(sentence).join(" ")}`,
   article, matcher,
   fields: (box) => [
     ...systemFields(box),

@@ -3,7 +3,8 @@
 //
 // The script of each page defines LIST:
 //   id, item: the id of the section, and the name of an item, as in #sentences and #sentence-3;
-//   items: each with its number from 1; text(item): the words that are searched;
+//   items: each with its number from 1; text(item): the text that is shown; searched(item): the text
+//     and the words with spaces between them, which are searched;
 //   filters, defaults: the names of the conditions in the address, and default values other than "";
 //   check(filter): corrects conditions that come from an address;
 //   fields(box): the fields of the form; box(label, name, options) makes one for a condition;
@@ -53,7 +54,7 @@ let stopSearch = () => {};
 /** The whole script of the worker. */
 function searchTexts({ data: { pattern, texts } }) {
   try {
-    const expression = new RegExp(pattern, "iu");
+    const expression = new RegExp(pattern, "imu");
     postMessage({ pattern, found: texts.map((text) => expression.test(text)), problem: "" });
   } catch (error) {
     postMessage({ pattern, found: [], problem: `This is not a regular expression: ${error.message}` });
@@ -85,7 +86,7 @@ function startSearch(pattern) {
   };
   worker.onmessage = ({ data: outcome }) => finish(outcome);
   worker.onerror = () => fail(NO_WORKER);
-  worker.postMessage({ pattern, texts: LIST.items.map(LIST.text) });
+  worker.postMessage({ pattern, texts: LIST.items.map(LIST.searched) });
 }
 
 // ---- The form and the list ----

@@ -7,14 +7,16 @@ const valueOf = (kind, annotation) => (kind === "head" ? annotation.slice(annota
 const headOf = (annotation) => parseInt(annotation, 10);
 
 const suspects = records(data.suspects).map((suspect) => {
-  const [forms, tags, heads, relations] = packed.rows[suspect.sentence];
+  const [text, forms, tags, heads, relations] = packed.rows[suspect.sentence];
   return {
     ...suspect, number: suspect.rank, word: suspect.word - 1,
-    forms, tags, heads, relations,
+    text, forms, tags, heads, relations,
     goldValue: valueOf(suspect.kind, suspect.gold), otherValue: valueOf(suspect.kind, suspect.alternative),
   };
 });
 const values = (key) => distinct(suspects.map((suspect) => suspect[key]));
+
+const wordsOf = (suspect) => suspect.forms.map((form) => packed.forms[form]).join(" ");
 
 const LIST = {
   id: "suspects", item: "suspect", items: suspects,
@@ -22,7 +24,8 @@ const LIST = {
   check: () => {},
   note: data.found === suspects.length ? "" : `This page contains the first ${count(suspects.length, "suspect")} of ${data.found.toLocaleString("en")}.`,
   orders: [["", "most suspicious first"], ["treebank", "as in the treebank", () => (a, b) => a.sentence - b.sentence || a.word - b.word]],
-  text: (suspect) => suspect.forms.map((form) => packed.forms[form]).join(" "),
+  text: (suspect) => suspect.text || wordsOf(suspect),
+  searched: (suspect) => `${suspect.text}\n${wordsOf(suspect)}`,
   article,
   matcher: ({ kind, source, annotation, alternative, decision }) => {
     const conditions = Object.entries({ kind, source, goldValue: annotation, otherValue: alternative }).filter(([, value]) => value);
