@@ -12,7 +12,7 @@ from depkit.convert.enhance.request import resolve_conventions
 from depkit.convert.files import Conversion, EmptyNodes, Problems, convert_files, name_format
 from depkit.convert.formats import ConversionReport
 from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, format_from_filename
-from depkit.corpus.parquet import import_pyarrow
+from depkit.corpus.parquet.arrow import import_pyarrow
 from depkit.files.progress import reading_bar
 from depkit.files.storage import file_identity
 

@@ -24,7 +24,8 @@ from depkit.corpus.formats import (
     format_from_filename,
     get_format,
 )
-from depkit.corpus.io import is_parquet, read, read_stream, read_trees, write
+from depkit.corpus.io import read, read_stream, read_trees, write
+from depkit.corpus.parquet.files import is_parquet
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError

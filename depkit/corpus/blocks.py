@@ -1,7 +1,7 @@
 """Blocks of a file, which are parsed independently, so that several processes can share a file.
 
 A file is divided at the multiples of `block_size` characters, and a Parquet file at the multiples
-of `parquet.BLOCK_ROWS` rows. A block contains the paragraphs (of text) or sentences (of other
+of `BLOCK_ROWS` rows. A block contains the paragraphs (of text) or sentences (of other
 files) that start between two such positions. A batch never contains sentences of two blocks, so
 the result of a block depends neither on the process nor on other blocks.
 """
@@ -16,7 +16,8 @@ from typing import BinaryIO, cast
 
 from depkit.corpus.formats import PARQUET
 from depkit.corpus.io import PathLike
-from depkit.corpus.parquet import BLOCK_ROWS, find_block_lines
+from depkit.corpus.parquet.batches import BLOCK_ROWS
+from depkit.corpus.parquet.files import find_block_lines
 from depkit.corpus.reader import ROWS_BLOCK
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
 from depkit.files.encodings import BOM

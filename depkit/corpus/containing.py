@@ -8,7 +8,7 @@ from typing import BinaryIO
 from depkit.corpus.detection import begins_with_bracket
 from depkit.corpus.formats import NON_TABULAR, Format, format_from_filename, get_format
 from depkit.corpus.io import read_stream
-from depkit.corpus.parquet import is_parquet
+from depkit.corpus.parquet.files import is_parquet
 from depkit.corpus.reader import choose_format, read_lines
 from depkit.corpus.sentence import Sentence
 from depkit.files.encodings import BOM, check_encoding

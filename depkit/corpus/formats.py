@@ -73,7 +73,7 @@ CONLL09 = Format(
 FORMATS = {format.name: format for format in (CONLLU, CONLLX, CONLL09, CONLLUP)}
 # Bracketed trees as in the Penn Treebank. This is not a table, so it has no columns.
 PTB = Format("ptb", ())
-# A Parquet file, see `parquet`. Its sentences are in CoNLL-U.
+# A Parquet file, see `parquet.schema`. Its sentences are in CoNLL-U.
 PARQUET = Format("parquet", ())
 NON_TABULAR = {format.name: format for format in (PTB, PARQUET)}
 

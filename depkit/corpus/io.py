@@ -21,7 +21,7 @@ from depkit.corpus.formats import (
     format_from_filename,
     get_format,
 )
-from depkit.corpus.parquet import is_parquet, read_parquet, write_parquet
+from depkit.corpus.parquet.files import is_parquet, read_parquet, write_parquet
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import Sentence, as_iterable
 from depkit.corpus.tree import Tree
@@ -281,7 +281,7 @@ def write(
 
     A file appears under its name only when it is complete. A missing blank line after a sentence is
     added; a byte order mark is written only before the first sentence. A path that ends in .parquet
-    becomes a Parquet file, see `parquet`, whose sentences must be in CoNLL-U.
+    becomes a Parquet file, see `parquet.schema`, whose sentences must be in CoNLL-U.
 
     Args:
         sentences: A sentence or an iterable of sentences.
@@ -293,7 +293,7 @@ def write(
         The number of sentences written.
 
     Raises:
-        FormatError: A sentence cannot be in a Parquet file; see `parquet.to_batches`.
+        FormatError: A sentence cannot be in a Parquet file; see `parquet.batches.to_batches`.
         OSError: The file cannot be written.
         ValueError: The encoding is unknown, or pyarrow is not installed.
     """

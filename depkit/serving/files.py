@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from depkit.corpus.formats import PARQUET
-from depkit.corpus.parquet import import_pyarrow
+from depkit.corpus.parquet.arrow import import_pyarrow
 from depkit.corpus.sentence import Sentence
 from depkit.files.progress import ProgressBars, total_file_size
 from depkit.files.streams import watch_reading

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from depkit.corpus import blocks, parquet, reader, text
-from depkit.corpus import io as files
+from depkit.corpus import blocks, io, reader, text
 from depkit.corpus.blocks import Part, Shard, find_blocks, make_part
 from depkit.corpus.io import write
 from depkit.corpus.json_lines import to_json_lines
+from depkit.corpus.parquet import batches, files, row_groups
 from depkit.corpus.text import ParagraphCounter
 from depkit.files.errors import FormatError
 from depkit.parsers.text.reading import read_input
@@ -93,12 +93,13 @@ def test_the_parts_of_a_file_give_the_whole(kind, seed, tmp_path):
 @pytest.mark.parametrize("seed", range(8))
 def test_the_parts_of_a_parquet_file_give_the_whole(seed, tmp_path, monkeypatch):
     pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra parquet")
-    for module in (blocks, parquet):
+    for module in (blocks, batches, files):
         monkeypatch.setattr(module, "BLOCK_ROWS", 3)
-    monkeypatch.setattr(parquet, "_BATCH_SENTENCES", 4)
+    for module in (batches, row_groups):
+        monkeypatch.setattr(module, "BATCH_SENTENCES", 4)
     chooser = random.Random(seed)
     (tmp_path / "in").write_text(make_file("conllu", chooser))
-    write(files.read(tmp_path / "in"), tmp_path / "in.parquet")
+    write(io.read(tmp_path / "in"), tmp_path / "in.parquet")
     path = tmp_path / "groups.parquet"
     table = pq.read_table(tmp_path / "in.parquet")
     pq.write_table(table, path, row_group_size=chooser.randint(1, 13))

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given
 
 import depkit
-from depkit.corpus import parquet
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.io import is_bracketed_file, read, read_stream, write
-from depkit.corpus.parquet import from_batches, read_parquet, to_batches, write_parquet
+from depkit.corpus.parquet import batches, row_groups
+from depkit.corpus.parquet.batches import from_batches, to_batches
+from depkit.corpus.parquet.files import is_parquet, read_parquet, write_parquet
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.files.errors import FormatError
 from depkit.files.streams import watch_reading
@@ -164,7 +165,7 @@ def test_every_reader_recognises_the_content(tmp_path):
 def test_a_text_can_begin_like_the_magic_number(tmp_path):
     (tmp_path / "a.conllu").write_text("# PAR1\n" + SMALL)
     assert len(list(read(tmp_path / "a.conllu"))) == 1
-    assert not parquet.is_parquet(io.BufferedReader(io.BytesIO(b"PAR1 begins Parquet files.")))
+    assert not is_parquet(io.BufferedReader(io.BytesIO(b"PAR1 begins Parquet files.")))
 
 
 def test_a_pipe_is_read_and_closed(tmp_path):
@@ -199,7 +200,8 @@ def test_a_compressed_file_is_read(tmp_path, name):
 
 
 def test_writing_and_reading_hold_few_sentences(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "_BATCH_SENTENCES", 10)
+    for module in (batches, row_groups):
+        monkeypatch.setattr(module, "BATCH_SENTENCES", 10)
     made = 0
 
     def make():
@@ -208,15 +210,14 @@ def test_writing_and_reading_hold_few_sentences(tmp_path, monkeypatch):
             made += 1
             yield new_sentence(["a"] * 5)
 
-    batches = to_batches(make())
-    assert len(next(batches)) == 10 and made == 10
-    monkeypatch.setattr(parquet, "_BATCH_CHARACTERS", 200)
+    assert len(next(to_batches(make()))) == 10 and made == 10
+    monkeypatch.setattr(batches, "BATCH_CHARACTERS", 200)
     assert len(next(to_batches(make()))) == 2  # A sentence has 116 characters.
     write(make(), tmp_path / "a.parquet")
     assert pq.ParquetFile(tmp_path / "a.parquet").num_row_groups >= 100
     sizes = []
-    divide = parquet._divide
-    monkeypatch.setattr(parquet, "_divide", lambda *a: (sizes.append(len(a[0])), divide(*a))[1])
+    divide = batches.divide
+    monkeypatch.setattr(batches, "divide", lambda *a: (sizes.append(len(a[0])), divide(*a))[1])
     sentences = read(tmp_path / "a.parquet")
     next(sentences)
     assert len(sizes) == 1
@@ -354,7 +355,7 @@ def test_a_long_text_that_is_stored_once_is_not_repeated_in_memory(tmp_path, mon
     monkeypatch.setenv("DEPKIT_MAX_SENTENCE", "2000")
     before = pa.total_allocated_bytes()
     with pytest.raises(FormatError, match="row 1: a sentence has more"):
-        next(parquet.read_parquet(open(tmp_path / "a.parquet", "rb")))
+        next(read_parquet(open(tmp_path / "a.parquet", "rb")))
     assert pa.total_allocated_bytes() - before < 1_000_000
 
 

@@ -89,7 +89,7 @@ def _parquet(directory: Path) -> list[bytes]:
     """Return files of depkit, and files without checksums, whose damage is not found at once."""
     from pyarrow import parquet
 
-    from depkit.corpus.parquet import write_parquet
+    from depkit.corpus.parquet.files import write_parquet
 
     files = []
     for text in (RICH, RICH.replace("\n", "\r\n")):  # The second one has the column `original`.

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from depkit.cli.main import run
-from depkit.corpus import blocks, parquet, reader, text
+from depkit.corpus import blocks, reader, text
 from depkit.corpus.io import read, write
+from depkit.corpus.parquet import batches, files
 from depkit.serving import parts
 from depkit.serving import run as serving_run
 from depkit.serving.job import Job
@@ -58,7 +59,7 @@ def test_shards_one_after_another_are_the_single_run(inputs, tmp_path, small_blo
 
 def test_shards_of_a_parquet_file_are_the_single_run(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow", reason="Parquet needs the extra parquet")
-    for module in (blocks, parquet):
+    for module in (blocks, batches, files):
         monkeypatch.setattr(module, "BLOCK_ROWS", 20)
     path = tmp_path / "a.parquet"
     write(list(read(TINY)) * 3, path)

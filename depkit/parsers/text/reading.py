@@ -20,8 +20,8 @@ from depkit.corpus.formats import (
     Format,
     format_from_filename,
 )
-from depkit.corpus.io import PathLike, get_format, is_parquet, read_stream
-from depkit.corpus.parquet import read_parquet
+from depkit.corpus.io import PathLike, get_format, read_stream
+from depkit.corpus.parquet.files import is_parquet, read_parquet
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import (
     ParagraphCounter,

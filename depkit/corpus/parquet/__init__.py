@@ -1,0 +1,1 @@
+"""Sentences as Parquet files and as Arrow batches, one row per sentence; this needs pyarrow."""
