@@ -24,7 +24,8 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLUP, Format
-from depkit.corpus.sentence import HeadError, Sentence, parse_heads
+from depkit.corpus.heads import HeadError, parse_heads
+from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 
 # CoNLL-09's automatic (predicted) column for each column of gold annotation.

@@ -5,16 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import NoReturn
 
+from depkit.corpus.cell_checks import SURROGATE
 from depkit.corpus.detection import describe_foreign_format, find_plus_format, sniff_format
 from depkit.corpus.formats import CONLLU, CONLLUP, Format
-from depkit.corpus.sentence import (
-    HEAD_NUMBERS,
-    SURROGATE,
-    HeadError,
-    Sentence,
-    find_comment,
-    parse_heads,
-)
+from depkit.corpus.heads import HEAD_NUMBERS, HeadError, parse_heads
+from depkit.corpus.sentence import Sentence, find_comment
 from depkit.files.encodings import BOM, NAME_ENCODING
 from depkit.files.errors import FormatError
 

@@ -1,15 +1,15 @@
 """Sentences, which consist of columns and of the original lines."""
 
-import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add, attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from depkit.corpus import notebook
+from depkit.corpus.cell_checks import check_columns, check_text
 from depkit.corpus.column import Column
 from depkit.corpus.detection import find_plus_format
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, CONLLUP, Format, get_format
+from depkit.corpus.heads import parse_heads
 from depkit.corpus.word import Word
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from depkit.corpus.tree import Tree
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 T = TypeVar("T")
 
 
@@ -268,7 +267,7 @@ class Sentence:
         could not be found again.
         """
         comment = f"# {key} = {value}\n"
-        _check_text(comment.removesuffix("\n"), "the comment")
+        check_text(comment.removesuffix("\n"), "the comment")
         if not key or find_comment([comment], key) != value.strip():
             raise ValueError(f"{key!r} cannot be the key of a comment")
         begin = next(i for i, line in enumerate(self.lines) if line[:1].isdigit())
@@ -304,7 +303,7 @@ class Sentence:
             KeyError, ValueError, TypeError, FormatError: As in `with_columns`.
         """
         changed = self.rows[start:stop]
-        new_columns = _check_columns(columns, self.format, len(changed), start)
+        new_columns = check_columns(columns, self.format, len(changed), start)
         head = parse_heads(new_columns["head"], len(self)) if "head" in new_columns else []
         if self.problem:
             widths = {self.lines[row].count("\t") + 1 for row in changed}
@@ -459,52 +458,6 @@ def find_comment(lines: Iterable[str], key: str) -> str:
     return ""
 
 
-class _HeadNumbers(dict[str, int]):
-    """A mapping of HEAD from strings to ints: `_` is -1, and an invalid string is sys.maxsize."""
-
-    def __missing__(self, text: str) -> int:
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else sys.maxsize
-
-
-HEAD_NUMBERS = _HeadNumbers({str(number): number for number in range(1000)} | {"_": -1})
-
-
-class _HeadStrings(dict[int | str, str]):
-    """A mapping of HEAD from ints to strings.
-
-    A look-up in this mapping or in `_HeadNumbers` is faster than a function call.
-    """
-
-    def __missing__(self, head: int | str) -> str:
-        return str(head)
-
-
-_HEAD_STRINGS = _HeadStrings({number: text for text, number in HEAD_NUMBERS.items()})
-_HEAD_STRINGS |= {text: text for text in HEAD_NUMBERS}  # what is a string already
-
-
-class HeadError(ValueError):
-    """An invalid HEAD of the word with the 0-based index `word`."""
-
-    def __init__(self, word: int, message: str) -> None:
-        super().__init__(message)
-        self.word = word
-
-
-def parse_heads(column: Sequence[str], size: int | None = None) -> list[int]:
-    """Convert a HEAD column to integers, `_` to -1. Raises HeadError for any other value.
-
-    size: the number of words of the sentence, if the column has the values of some of them only.
-    """
-    head = [HEAD_NUMBERS[text] for text in column]
-    size = len(head) if size is None else size
-    if max(head, default=0) > size:
-        word = next(i for i, number in enumerate(head) if number > size)
-        message = f"HEAD is {column[word][:40]!r}, not a word's number (1 to {size}), 0 or _"
-        raise HeadError(word, message)
-    return head
-
-
 def new_sentence(
     form: Sequence[str],
     columns: Mapping[str, Sequence[str | int]] | None = None,
@@ -530,7 +483,7 @@ def new_sentence(
     """
     if not form:
         raise ValueError("a sentence must have at least one word")
-    checked = _check_columns({"form": form} | dict(columns or {}), format, len(form))
+    checked = check_columns({"form": form} | dict(columns or {}), format, len(form))
     ids = [str(number) for number in range(1, len(form) + 1)]
     blank = ["_"] * len(form)
     filled = {name: checked.get(name, blank) for name in format.columns} | {"id": ids}
@@ -538,54 +491,6 @@ def new_sentence(
     head = parse_heads(filled["head"])
     rows = range(len(comments), len(comments) + len(form))
     return Sentence(format, [*comments, *lines], rows, filled, head=head, constituents=constituents)
-
-
-def _check_columns(
-    columns: Mapping[str, Sequence[str | int]], format: Format, size: int, first: int = 0
-) -> dict[str, Column[str]]:
-    """Copy columns. Raises an error if they cannot be written to `size` rows and read back.
-
-    first: the index of the first word of these rows in its sentence.
-    """
-    checked = {}
-    for name, values in columns.items():
-        if format.index(name) == 0:
-            raise ValueError("the ids are the words' numbers and cannot be changed")
-        if isinstance(values, str) or len(values) != size:
-            count = "one text" if isinstance(values, str) else f"{len(values)} values"
-            raise ValueError(f"there are {count} of {name} for {size} words")
-        if name == "head":
-            values = [_HEAD_STRINGS[head] for head in values]
-        try:
-            text = "".join(cast(Sequence[str], values))
-        except TypeError:
-            kind = next(type(value).__name__ for value in values if not isinstance(value, str))
-            message = f"a value of {name} must be a text, _ if there is none, not {kind}"
-            raise TypeError(message) from None
-        if not text.isprintable():
-            for number, value in enumerate(cast(Sequence[str], values), start=first + 1):
-                _check_text(value, f"the {name.upper()} of word {number}")
-        if name == "form" and "" in values:
-            raise ValueError("there is an empty form; write _ for a word without a form")
-        strings = cast(Sequence[str], values)
-        checked[name] = strings if isinstance(strings, Column) else Column(strings)
-    return checked
-
-
-def _check_text(text: str, subject: str) -> None:
-    """Raise ValueError if a text cannot be a part of a row."""
-    if "\t" in text or "\n" in text or "\r" in text:
-        raise ValueError(f"a tab or a line end in {subject} would break its row")
-    check_surrogates(text, subject)
-
-
-def check_surrogates(text: str, subject: str) -> None:
-    """Raise ValueError if a text has a lone surrogate, which no encoding can write."""
-    if not text.isascii() and (match := SURROGATE.search(text)):
-        code, number = f"U+{ord(match[0]):04X}", match.start() + 1
-        raise ValueError(
-            f"{code}, character {number} of {subject}, is a lone surrogate, not a character"
-        )
 
 
 def _column_property(name: str) -> property:

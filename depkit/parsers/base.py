@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, TypeAlias, T
 import numpy as np
 
 from depkit.corpus.blocks import Part
+from depkit.corpus.cell_checks import check_surrogates
 from depkit.corpus.io import PathLike
 from depkit.corpus.notebook import Sentences
-from depkit.corpus.sentence import Sentence, as_iterable, check_surrogates, new_sentence
+from depkit.corpus.sentence import Sentence, as_iterable, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.corpus.tree import with_tags
 from depkit.files.errors import FormatError

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from depkit.corpus.cell_checks import SURROGATE
 from depkit.corpus.reader import describe_position, describe_undecodable
-from depkit.corpus.sentence import SURROGATE
 from depkit.files.encodings import BOM
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import Table
