@@ -309,7 +309,7 @@ class Sentence:
             widths = {self.lines[row].count("\t") + 1 for row in changed}
             if len(widths) != 1 or min(widths) < len(self.format.columns):
                 raise self.problem
-        width = self.lines[self.rows[0]].count("\t") + 1
+        width = self.lines[(changed or self.rows)[0]].count("\t") + 1
         # For speed, rows are split from the right, and only as far as the first changed column.
         # Therefore the indices of columns are negative.
         indices = [self.format.index(name) - width for name in new_columns]

@@ -10,6 +10,7 @@ from depkit.convert.formats import convert
 from depkit.corpus.formats import CONLL09, CONLLX
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.files.encodings import BOM
+from depkit.files.errors import FormatError
 from tests.corpus.rows import RICH, parse
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel")
@@ -52,6 +53,15 @@ def test_sentences_of_any_format_are_converted_to_conllu():
     (broken,) = parse("1\ta\n\n", strict=False)
     with pytest.raises(ValueError, match="column"):
         broken.to_conllu()
+
+
+def test_a_word_of_an_intact_row_is_changed_beside_a_broken_one():
+    complete = "2\tb\t_\tX\t_\t_\t0\troot\t_\t_\n"
+    (sentence,) = parse(f"1\ta\n{complete}\n", strict=False)
+    sentence[1].deprel = "new"
+    assert str(sentence) == f"1\ta\n{complete.replace('root', 'new')}\n"
+    with pytest.raises(FormatError):
+        sentence[0].deprel = "new"
 
 
 ALL_COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "deprel", "deps", "misc")
