@@ -307,7 +307,7 @@ _depkit() {
     case $reply in
         file) _depkit_add -f -- "$current" ;;
         directory) _depkit_add -d -- "$current" ;;
-        model) _depkit_add -d -W "af de en-ewt es fa fi ga he id is it ja nb nl nn pl ro ru sv tr uk" -- "$current" ;;
+        model) _depkit_add -d -W "af cs de en-ewt es fa fi fr ga he id is it ja ko nb nl nn pl pt ro ru sv tr uk" -- "$current" ;;
         "words "*) _depkit_add -W "${reply#words }" -- "$current" ;;
     esac
     [[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2> /dev/null # the value of KEY= follows
