@@ -76,10 +76,10 @@ def make_graph(
                 input_names=list(example), output_names=names, dynamo=True, verbose=False,
                 custom_translation_table={torch.ops.depkit.lstm.default: _translate_lstm},
             )  # fmt: skip
+            assert program is not None
+            fold_constants(program.model, input_size_limit=_NO_LIMIT, output_size_limit=_NO_LIMIT)
         finally:
             logging.disable(logging.NOTSET)
-    assert program is not None
-    fold_constants(program.model, input_size_limit=_NO_LIMIT, output_size_limit=_NO_LIMIT)
     model = program.model_proto
     remove_notes(model)
     _name_dimensions(model, axes)
