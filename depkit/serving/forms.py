@@ -10,6 +10,8 @@ URL_ENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-da
 
 def decode_query(query: str) -> dict[str, str]:
     """Decode `a=1&b=2`; of several values of a name, the last one counts. Raises ValueError."""
+    if not query:
+        return {}
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except UnicodeDecodeError:

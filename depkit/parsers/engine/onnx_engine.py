@@ -56,7 +56,7 @@ class Graphs:
     def run(self, name: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
         """Run a graph on its inputs, which are taken from `arrays` by name; return its outputs."""
         feed = {key: arrays[key] for key in self.inputs[name]}
-        results = self.sessions[name].run(None, feed)
+        results = self.sessions[name].run(self.outputs[name], feed)
         return dict(zip(self.outputs[name], results, strict=True))
 
 

@@ -13,7 +13,7 @@ LONGEST_WORD = 32  # characters; the middle of a longer word is left out
 # The characters of forms of similar length are read together. These are the maximum numbers of
 # characters of the forms in each group.
 _GROUP_WIDTHS = (4, 8, 16, LONGEST_WORD)
-MAX_RATIO = 2  # of the longest and the shortest sentence of a batch; see `similar_batches`
+MAX_RATIO = 4  # of the longest and the shortest sentence of a batch; see `similar_batches`
 FORM_MULTIPLE = 32  # a group of forms is padded to a multiple of this number
 
 
