@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -11,8 +12,11 @@ import torch
 from torch import nn
 
 from depkit.nn.lstm import run_lstm
+from depkit.parsers.loading import load
+from depkit.serving.http_server import Server
+from depkit.serving.udpipe import Models
 from depkit.trees.shape import is_tree
-from tests.bench import gpu, suspects
+from tests.bench import figure, gpu, serve, suspects
 from tests.bench.__main__ import (
     ENTRIES,
     REQUIRED_OPTIONS,
@@ -278,3 +282,85 @@ def test_planted_errors_are_counted(tiny, tmp_path, capsys):
     main(["suspects", str(TINY), "--parses", str(TINY), "--heads", "0.02"])
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("parser")][-1].endswith("| 100.0% | 100.0%")
+
+
+def test_requests_to_the_server_are_measured_and_compared(monkeypatch, capsys):
+    parser = load("en-ewt", "cpu", threads=1, engine="onnx")
+    server = Server(Models({"en-ewt": ("en-ewt", parser)}))
+    server.start()
+
+    def parse(texts, options):
+        return Run(
+            1.0 * len(texts),
+            0.5 * len(texts),
+            output="".join(map(str, parser.parse("".join(texts), "predict"))),
+        )
+
+    monkeypatch.setattr(serve, "measure_parse", parse)
+    monkeypatch.setattr(serve, "start_server", lambda options: nullcontext((0, server.port)))
+    monkeypatch.setattr(serve, "read_usage", lambda process: serve.Usage(time.process_time(), 9.0))
+    arguments = ["serve", "--data", str(TINY), "--requests", "12", "--clients", "1", "3"]
+    try:
+        main(arguments)
+        assert not server.batcher.open
+        monkeypatch.setattr(
+            serve, "measure_parse", lambda texts, _: Run(len(texts), len(texts), output="x\n\n")
+        )
+        with pytest.raises(BenchError, match="differ from the output of depkit parse"):
+            main(arguments)
+    finally:
+        server.stop()
+    cells = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if " | " in line]
+    names = [row[0] for row in cells[2:7]]
+    assert names[2:] == ["| 1 client", "| 3 clients", "| 3 clients, a connection for each request"]
+    assert all(0 < float(row[1]) <= float(row[2]) for row in cells[4:7])
+
+
+TABLE = f"""# Figures
+{figure.SECTION}
+
+Some text.
+
+| parser | LAS | words/s of processor time | note |
+|---|---|---|---|
+| depkit, `a` | 88.7 | 26,000 | |
+| other | 79.3 | 7,236 | x |
+
+| another | table |
+"""
+
+
+def test_the_figure_has_a_point_for_each_row(tmp_path):
+    points = figure.read_points(TABLE)
+    assert points == [("depkit, a", 88.7, 26000), ("other", 79.3, 7236)]
+    assert [point.is_depkit for point in points] == [True, False]
+    pytest.importorskip("matplotlib")
+    (results := tmp_path / "RESULTS.md").write_text(TABLE, "utf-8")
+    images = []
+    for name in ("a.svg", "b.svg"):
+        main(["figure", "--results", str(results), "-o", str(tmp_path / name)])
+        images.append((tmp_path / name).read_text("utf-8"))
+    assert images[0] == images[1]
+    assert all(f">{point.name}</text>" in images[0] for point in points)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (figure.SECTION, "", "no heading"),
+        ("parser |", "program |", "does not have the columns"),
+        ("79.3", "?", "row of other"),
+    ],
+)
+def test_a_table_that_cannot_be_drawn_is_refused(old, new, message):
+    with pytest.raises(BenchError, match=message):
+        figure.read_points(TABLE.replace(old, new))
+
+
+def test_the_figure_of_the_readme_is_that_of_the_measured_figures():
+    matplotlib = pytest.importorskip("matplotlib")
+    drawn = figure.FIGURE.read_text("utf-8")
+    points = figure.read_points(figure.RESULTS.read_text("utf-8"))
+    if f"Matplotlib v{matplotlib.__version__}," not in drawn:
+        pytest.skip("another version of matplotlib has drawn the figure")
+    assert drawn == figure.make_image(lambda: figure.draw(points), ".svg").decode()

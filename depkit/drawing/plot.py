@@ -7,7 +7,7 @@ state of pyplot.
 import io
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +81,6 @@ def plot(
     if the file cannot be written.
     """
     suffix = check_plot_path(path)
-    matplotlib = import_matplotlib()
     panels: list[Panel | Confusion] = []
     for analysis in analyses:
         if isinstance(analysis, Confusion | Panel):
@@ -95,14 +94,23 @@ def plot(
     if any(isinstance(analysis, Analysis | Reliability) for analysis in analyses):
         choices, note = (*choices, ("seed", str(seed))), NOTE
     note += ", ".join(f"{name}: {choice}" for name, choice in choices)
+    image = make_image(lambda: _draw_figure(panels, note), suffix)
+    with open_output(path) as stream:
+        stream.buffer.write(image)
+
+
+def make_image(draw: Callable[[], "Figure"], suffix: str) -> bytes:
+    """Call a function that draws a figure, with the style of all charts, and return its bytes.
+
+    suffix: one of FORMATS.
+    """
+    matplotlib = import_matplotlib()
     image = io.BytesIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = _draw_figure(panels, note)
-        figure.savefig(image, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
-    with open_output(path) as stream:
-        stream.buffer.write(image.getvalue())
+        draw().savefig(image, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
+    return image.getvalue()
 
 
 def _choices(analysis: Analysis | Reliability | Confusion | Panel) -> tuple[tuple[str, str], ...]:
@@ -176,7 +184,7 @@ def _draw_legend(figure: "Figure", panels: Sequence[Panel]) -> None:
         return
     handles: list[Any] = [Patch(**_fill_style(i, 0.25)) for i in system_indices]
     if curves:
-        handles = [(handles[i], Line2D([], [], **_line_style(i))) for i in system_indices]
+        handles = [(handles[i], Line2D([], [], **line_style(i))) for i in system_indices]
     fits_in_row = sum(len(names[i]) + 9 for i in system_indices) <= MAX_LINE_LENGTH + 9
     figure.legend(
         handles, [names[i] for i in system_indices], loc="outside upper center",
@@ -196,7 +204,7 @@ def _draw_curves(panel: Panel, figure: "SubFigure") -> None:
     isolated = non_numeric | (np.count_nonzero(~non_numeric) == 1)
     for row, i in enumerate(panel.drawn_systems):
         values, low, high = panel.values[row], panel.low[row], panel.high[row]
-        line = _line_style(i) | ({"markersize": 5} if len(x) > 20 else {})
+        line = line_style(i) | ({"markersize": 5} if len(x) > 20 else {})
         upper.fill_between(x[~isolated], low[~isolated], high[~isolated], **_fill_style(i, 0.15))
         upper.plot(x[~isolated], values[~isolated], **line)
         x_isolated = x[isolated] + 0.16 * (row - (len(panel.values) - 1) / 2)
@@ -252,7 +260,7 @@ def _draw_reliability(panel: Diagram, figure: "SubFigure") -> None:
     ends = np.linspace(0, 100, len(panel.bins) + 1)
     width = 0.8 * ends[1] / len(panel.names)
     for i in panel.drawn_systems:
-        x, line = panel.confidence[i], _line_style(i)
+        x, line = panel.confidence[i], line_style(i)
         upper.vlines(x, panel.low[i], panel.high[i], colors=line["color"], linewidth=1.4)
         nonempty = panel.sizes[i] > 0
         upper.plot(x[nonempty], panel.values[i][nonempty], **line)
@@ -312,7 +320,7 @@ def _draw_heat_map(confusion: Confusion, figure: "SubFigure") -> None:
     figure.suptitle(textwrap.fill(title, MAX_LINE_LENGTH), fontsize=12)
 
 
-def _line_style(system: int) -> dict[str, Any]:
+def line_style(system: int) -> dict[str, Any]:
     """Return the style of a system's curve; every second system has hollow markers."""
     colour, line, marker, _ = SYSTEM_STYLES[system % len(SYSTEM_STYLES)]
     return {

@@ -410,20 +410,27 @@ class Parser(ABC):
         """Return a function that encodes sentences and their contextual vectors as a Dataset.
 
         The function caches the vectors that the network computes from characters, so it must not
-        be used after the weights have changed.
+        be used after the weights have changed. If they cannot change, the same function is returned
+        whenever this method is called, so that the vectors serve many short texts.
         """
         if self.members:
             functions = [member.make_preparer() for member in self.members]
             return lambda *arguments: MembersBatches([prepare(*arguments) for prepare in functions])
-        undo_escapes = PennEscapes(self.vocabulary)
+        return self._preparer if self.engine.has_fixed_weights else self.engine.start(self._encode)
 
-        def prepare(sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
-            return encode(
-                list(map(undo_escapes, sentences)), self.vocabulary, self.config.inputs,
-                context=context or None, transformer=self.network.transformer,
-            )  # fmt: skip
+    @cached_property
+    def _preparer(self) -> Prepare:
+        return self.engine.start(self._encode)
 
-        return self.engine.start(prepare)
+    def _encode(self, sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
+        return encode(
+            list(map(self._undo_escapes, sentences)), self.vocabulary, self.config.inputs,
+            context=context or None, transformer=self.network.transformer,
+        )  # fmt: skip
+
+    @cached_property
+    def _undo_escapes(self) -> PennEscapes:
+        return PennEscapes(self.vocabulary)
 
     @property
     def workers(self) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.engine.engine import Engine
-from depkit.parsers.inputs.batching import Batches, exact_batches, length_batches
+from depkit.parsers.inputs.batching import Batches, length_batches, similar_batches
 from depkit.parsers.inputs.dataset import layout
 from depkit.parsers.read_ahead import ReadAhead
 
@@ -198,7 +198,7 @@ class _Chunk(Generic[T]):
         batches = (
             length_batches(sizes, batch_tokens, repeat_to_fill=True)
             if self.engine.pads_batches
-            else exact_batches(sizes, batch_tokens)
+            else similar_batches(sizes, batch_tokens)
         )
         # The largest batch comes first: the other workers would be idle during it if it came last.
         self.batches = [executor.submit(self._compute, indices) for indices in batches[::-1]]

@@ -4,6 +4,10 @@ A parser is not safe for threads, so one worker thread calls all parsers. It wor
 takes some sentences of every open request, annotates them in one call for each model, and hands
 the results back. Requests that arrive meanwhile take part in the next round. So the sentences of
 small requests share batches, and a large request delays the others by one round, not by its size.
+
+Clients that send one request after the other read their results at the end of a round, and then
+send the next request. If few requests are open at that time, the next round waits for them a
+little: large rounds take less time for a sentence.
 """
 
 import time
@@ -17,6 +21,7 @@ from depkit.corpus.sentence import Sentence
 
 ROUND_WORDS = 2_000  # of all requests together; rounds of 8,000 take 10% less time for a word
 MIN_WORDS = 200  # of one request in a round, even if there are many requests
+MAX_WAIT = 0.5  # for the clients of the last round, as a share of the time that it took
 _POLL = 0.25  # seconds between two looks at whether the client is still there
 
 # Annotates sentences, which can be those of several requests; one result for each: a sentence, or a
@@ -58,6 +63,7 @@ class Batcher:
         self.max_requests = max_requests
         self.open: list[Request] = []
         self.is_stopping = False
+        self.expected = 0  # number of requests that the worker thread waits for
         self.changed = Condition()
         self.thread = Thread(target=self._work, name="parser", daemon=True)
 
@@ -100,7 +106,8 @@ class Batcher:
             if self.is_stopping or len(self.open) >= self.max_requests:
                 raise BusyError
             self.open.append(request)
-            self.changed.notify_all()
+            if len(self.open) >= self.expected:
+                self.changed.notify_all()
         try:
             while True:
                 try:
@@ -116,6 +123,8 @@ class Batcher:
                 if isinstance(answer, Exception):
                     raise answer
                 yield from answer
+                if request.is_read:  # the end comes at once
+                    continue
                 if time.monotonic() > deadline:
                     raise TimeoutError
                 if is_gone():
@@ -124,24 +133,41 @@ class Batcher:
             request.is_abandoned = True
 
     def _work(self) -> None:
-        while True:
-            with self.changed:
-                self.changed.wait_for(lambda: self.open or self.is_stopping)
-                requests = list(self.open)
-            if not requests:
-                return
-            requests = [request for request in requests if not request.is_abandoned]
+        requests: list[Request] = []
+        seconds = 0.0  # that the last round took
+        while requests := self._await_round(requests, MAX_WAIT * seconds):
+            began = time.monotonic()
             try:
                 self._do_round(requests)
             except Exception as error:  # a bug; without this thread, all clients would wait
                 for request in requests:
-                    _fail(request, error)
-            with self.changed:
-                self.open = [
-                    request
-                    for request in self.open
-                    if not (request.is_read or request.is_abandoned)
-                ]
+                    self._end(request, error)
+            seconds = time.monotonic() - began
+
+    def _await_round(self, last: Sequence[Request], seconds: float) -> list[Request]:
+        """Wait for the requests of a round; return none if the server is stopping.
+
+        last: the requests of the round before, which has just ended; seconds: how long to wait for
+        as many further ones.
+        """
+        with self.changed:
+            self.open = [request for request in self.open if not request.is_abandoned]
+            if len(self.open) < len(last):
+                self.expected = len({*last, *self.open})
+                self.changed.wait_for(self._has_expected, seconds)
+            self.expected = 1
+            self.changed.wait_for(self._has_expected)
+            return list(self.open)
+
+    def _has_expected(self) -> bool:
+        return len(self.open) >= self.expected or self.is_stopping
+
+    def _end(self, request: Request, error: Exception | None = None) -> None:
+        """Let another request have the place of one whose results, or whose error, are known."""
+        with self.changed:
+            if request in self.open:
+                self.open.remove(request)
+        request.answers.put(error)
 
     def _do_round(self, requests: Sequence[Request]) -> None:
         """Annotate some sentences of each request."""
@@ -151,11 +177,31 @@ class Batcher:
             try:
                 sentences = _take(request, quota)
             except Exception as error:
-                _fail(request, error)
+                self._end(request, error)
                 continue
             groups.setdefault(request.annotate, []).append((request, sentences))
         for annotate, group in groups.items():
-            _annotate_group(annotate, group)
+            self._annotate_group(annotate, group)
+
+    def _annotate_group(
+        self, annotate: Annotate, group: list[tuple[Request, list[Sentence]]]
+    ) -> None:
+        """Annotate sentences of several requests in one call, and hand the results to each."""
+        try:
+            results = iter(list(annotate([x for _, sentences in group for x in sentences])))
+        except Exception as error:
+            if len(group) == 1:
+                self._end(group[0][0], error)
+                return
+            # One request has sentences that cannot be parsed; the others must not suffer from it.
+            for pair in group:
+                self._annotate_group(annotate, [pair])
+            return
+        for request, sentences in group:
+            if sentences:
+                request.answers.put([next(results) for _ in sentences])
+            if request.is_read:
+                self._end(request)
 
 
 def _take(request: Request, quota: int) -> list[Sentence]:
@@ -169,27 +215,3 @@ def _take(request: Request, quota: int) -> list[Sentence]:
             return sentences
     request.is_read = True
     return sentences
-
-
-def _annotate_group(annotate: Annotate, group: list[tuple[Request, list[Sentence]]]) -> None:
-    """Annotate sentences of several requests in one call, and hand the results to each."""
-    try:
-        results = iter(list(annotate([x for _, sentences in group for x in sentences])))
-    except Exception as error:
-        if len(group) == 1:
-            _fail(group[0][0], error)
-            return
-        # One request has sentences that cannot be parsed; the others must not suffer from it.
-        for pair in group:
-            _annotate_group(annotate, [pair])
-        return
-    for request, sentences in group:
-        if sentences:
-            request.answers.put([next(results) for _ in sentences])
-        if request.is_read:
-            request.answers.put(None)
-
-
-def _fail(request: Request, error: Exception) -> None:
-    request.is_read = True
-    request.answers.put(error)

@@ -10,6 +10,8 @@ URL_ENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-da
 
 def decode_query(query: str) -> dict[str, str]:
     """Decode `a=1&b=2`; of several values of a name, the last one counts. Raises ValueError."""
+    if not query:
+        return {}
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except UnicodeDecodeError:
@@ -21,6 +23,8 @@ def decode_query(query: str) -> dict[str, str]:
 
 def decode_form(content_type: str, body: bytes) -> dict[str, str]:
     """Decode the body of a POST request; see `decode_query`. Raises ValueError."""
+    if content_type == URL_ENCODED:  # as most clients write it
+        return decode_query(_decode(body))
     header = BytesHeaderParser().parsebytes(
         b"Content-Type: " + " ".join(content_type.split()).encode("latin-1", "replace")
     )

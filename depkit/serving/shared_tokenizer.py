@@ -75,7 +75,12 @@ class SharedTokenizer:
 
 
 def _find_paragraphs(text: str) -> list[str]:
-    """Return the paragraphs that `read_text` asks a segmenter to split."""
+    """Return the paragraphs that `read_text` asks a segmenter to split.
+
+    If this is wrong, they are segmented by themselves.
+    """
+    if (paragraph := text.strip()).isprintable():  # and has no line end, as most short texts
+        return [paragraph] if paragraph else []
 
     def stop(texts: list[str]) -> list[list[list[Token]]]:
         raise _FoundParagraphs(texts)

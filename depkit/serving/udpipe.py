@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -94,6 +94,12 @@ class ServedModel:
         has = (parser.tokenizer, parser.config.predicted_tags, parser.trees)
         names = ("tokenizer", "tagger", "parser")
         return [name for name, value in zip(names, has, strict=True) if value]
+
+    @cached_property
+    def answer_head(self) -> bytes:
+        """The JSON object that answers a request, without the result and its end."""
+        head = {"model": self.name, "acknowledgements": self.acknowledgements}
+        return json.dumps(head, indent=1, ensure_ascii=False)[:-2].encode()
 
     @property
     def acknowledgements(self) -> list[str]:
@@ -215,9 +221,7 @@ def render_answer(query: Query, results: Iterable[Any]) -> Iterator[bytes]:
     if query.is_grouped:
         results = chain.from_iterable(results)
     model = query.model
-    head = {"model": model.name, "acknowledgements": model.acknowledgements}
-    yield json.dumps(head, indent=1, ensure_ascii=False)[:-2].encode()
-    yield b',\n "result": '
+    yield model.answer_head + b',\n "result": '
     if query.output == "json":
         yield b"["
         for number, line in enumerate(to_json_lines(results)):

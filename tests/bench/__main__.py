@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.io import read, write
 from depkit.files.atomic import atomic
-from tests.bench.measure import ROOT, Bench, Peer, Row, describe_machine
+from tests.bench.measure import EWT, Bench, Peer, Row, describe_machine
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-EWT = ROOT.parent / "shared" / "data" / "ud-english-ewt" / "en_ewt-ud-dev.conllu"
 NUM_DEV_SENTENCES = 100  # in training
 
 # The module of each entry. An entry is a function with its name that maps a Bench to rows.
@@ -51,6 +50,8 @@ REQUIRED_OPTIONS = {
     "spacy": ("spacy", "spacy_model"),
     "udpipe": ("udpipe", "udpipe_model"),
 }
+# Modules with a command line of their own
+OWN_OPTIONS = ("gpu", "languages", "small", "suspects", "pages", "serve", "figure")
 PEERS = {"supar": "SuPar 1.1.4", "spacy": "spaCy 3.8", "udpipe": "ufal.udpipe"}
 
 
@@ -60,7 +61,9 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         epilog="python -m tests.bench gpu measures a GPU in minutes; python -m tests.bench small"
         " compares accuracies on small treebanks, and python -m tests.bench languages those of the"
         " bundled models of other languages; python -m tests.bench suspects finds planted"
-        " errors; python -m tests.bench pages opens HTML pages. They have their own --help.",
+        " errors; python -m tests.bench pages opens HTML pages; python -m tests.bench serve sends"
+        " requests to depkit serve; python -m tests.bench figure draws the figure of README."
+        " They have their own --help.",
     )  # fmt: skip
     add = parser.add_argument
     add(
@@ -182,7 +185,7 @@ def describe_shares(rows: Sequence[Row]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else argv
-    if argv and argv[0] in ("gpu", "languages", "small", "suspects", "pages"):  # have own options
+    if argv and argv[0] in OWN_OPTIONS:
         import_module(f"tests.bench.{argv[0]}").main(argv[1:])
         return
     from rich.console import Console

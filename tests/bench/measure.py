@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from depkit.corpus.sentence import Sentence
 
 ROOT = Path(__file__).parents[2]
+EWT = ROOT.parent / "shared" / "data" / "ud-english-ewt" / "en_ewt-ud-dev.conllu"
 LAUNCH = Path(__file__).with_name("launch.py")
 
 

@@ -79,6 +79,42 @@ def test_requests_that_wait_are_annotated_in_one_call(batcher):
     assert [len(call) for call in annotate.calls] == [1, 10]
 
 
+def test_a_round_waits_for_the_clients_of_the_last_one(batcher, monkeypatch):
+    monkeypatch.setattr(module, "MAX_WAIT", 1e6)
+    annotate = Annotator()
+    callers = [Caller(batcher, annotate, "a")]
+    assert annotate.started.wait(SECONDS)
+    callers += [Caller(batcher, annotate, "b") for _ in range(3)]
+    wait_for(lambda: len(batcher.open) == 4)
+    annotate.go.set()
+    assert all(caller.finish() for caller in callers)
+    assert [len(call) for call in annotate.calls] == [1, 3]
+    callers = [Caller(batcher, annotate, "c") for _ in range(2)]
+    wait_for(lambda: len(batcher.open) == 2)
+    callers.append(Caller(batcher, annotate, "c"))
+    assert all(caller.finish() for caller in callers)
+    assert [len(call) for call in annotate.calls] == [1, 3, 3]
+
+
+def test_a_round_does_not_wait_if_others_have_come(batcher, monkeypatch):
+    monkeypatch.setattr(module, "MAX_WAIT", 1e6)
+    annotate = Annotator()
+    first = Caller(batcher, annotate, "a")
+    assert annotate.started.wait(SECONDS)
+    second = Caller(batcher, annotate, "b")
+    wait_for(lambda: len(batcher.open) == 2)
+    annotate.go.set()
+    assert first.finish() and second.finish()
+
+
+def test_the_place_of_a_request_is_free_when_its_results_are_known(batcher):
+    annotate = Annotator()
+    annotate.go.set()
+    for _ in range(30):
+        callers = [Caller(batcher, annotate, "a") for _ in range(8)]
+        assert [caller.finish() for caller in callers] == [[("a", "X")]] * 8
+
+
 def test_a_sentence_that_fails_fails_its_own_request_only(batcher):
     annotate = Annotator()
     first = Caller(batcher, annotate, "a")

@@ -15,7 +15,7 @@ import pytest
 from depkit.corpus.io import read, write
 from depkit.corpus.json_lines import to_json_lines
 from depkit.parsers.loading import load
-from depkit.serving import http_server
+from depkit.serving import http_connection
 from depkit.serving.http_server import Limits, Server
 from depkit.serving.udpipe import Models, check_model, name_models
 from depkit.version import __version__
@@ -45,7 +45,8 @@ def start(parser):
 
     yield start
     for server in servers:
-        server.stop()
+        if server.thread.is_alive():
+            server.stop()
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +275,11 @@ def test_a_wrong_parameter_is_answered_with_one_line(parameters, message, server
         (["GET /models HTTP/9.0"], 505),
         ([f"GET /{'x' * 70_000} HTTP/1.1"], 414),
         (["GET /models HTTP/1.1", *["a: b"] * 200], 431),
+        (["GET /models HTTP/1.1", f"a: {'b' * 70_000}"], 431),
+        (["GET /models HTTP/1.1", "a : b"], 400),
+        (["GET /models HTTP/1.1", "a: b", " continued"], 400),
+        (["GET /models"], 400),
+        (["POST /process HTTP/1.1", "Content-Length: 1", "Content-Length: 2"], 400),
         (["POST /process HTTP/1.1"], 411),
         (["POST /process HTTP/1.1", "Transfer-Encoding: chunked"], 411),
         (["POST /process HTTP/1.1", "Content-Length: -1"], 400),
@@ -284,7 +290,7 @@ def test_a_wrong_parameter_is_answered_with_one_line(parameters, message, server
     ],
 )
 def test_a_malformed_request_has_the_right_status(lines, status, server):
-    data = "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
+    data = "".join(f"{line}\r\n" for line in [*lines, "Connection: close", ""]).encode()
     head, _, body = read_to_end(connect(server, data)).partition(b"\r\n\r\n")
     assert head.startswith(f"HTTP/1.1 {status} ".encode()), head
     assert body.count(b"\n") == (0 if lines[0].startswith("HEAD") else 1)
@@ -300,11 +306,65 @@ def test_web_pages_of_other_sites_get_no_permission(server):
     assert not [name for name in headers if name.lower().startswith("access-control")]
 
 
+# Connections that are kept
+
+
+def test_a_connection_is_kept_for_further_requests(server):
+    posts = [make_post(urlencode({"data": f"w{i}", "input": "vertical"}), "") for i in range(3)]
+    last = b"GET /nothing HTTP/1.1\r\nConnection: Close\r\n\r\n"
+    answers = read_to_end(connect(server, b"".join([*posts, last]))).split(b"HTTP/1.1 ")[1:]
+    assert [answer[:3] for answer in answers] == [b"200", b"200", b"200", b"404"]
+    assert [f"\\tw{i}\\t".encode() in answer for i, answer in enumerate(answers)] == [True] * 3 + [
+        False
+    ]
+    assert [b"Connection: close" in answer for answer in answers] == [False] * 3 + [True]
+
+
+@pytest.mark.parametrize(
+    "request_with_body",
+    [
+        b"GET /models HTTP/1.1\r\nContent-Length: 4\r\n\r\nGET ",
+        b"POST /models HTTP/1.1\r\nContent-Length: 4\r\n\r\nGET ",
+        b"POST /process HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET /models HTTP/1.0\r\n\r\n",
+    ],
+)
+def test_a_connection_ends_where_the_next_request_would_be_misread(request_with_body, server):
+    with connect(server, request_with_body + b"GET /models HTTP/1.1\r\n\r\n") as connection:
+        connection.shutdown(socket.SHUT_WR)
+        answer = read_to_end(connection)
+    assert answer.count(b"HTTP/1.1 ") == answer.count(b"Connection: close") == 1
+
+
+def test_a_connection_without_a_further_request_ends(start):
+    server = start(client_seconds=0.3)
+    assert b" 200 OK" in read_to_end(connect(server, b"GET /models HTTP/1.1\r\n\r\n"))
+
+
+def test_connections_are_not_kept_if_there_are_many(start):
+    server = start(requests=1)
+    silent = connect(server)
+    wait_for(lambda: server.num_connections == 1)
+    answer = read_to_end(connect(server, b"GET /models HTTP/1.1\r\n\r\n"))
+    assert b" 200 OK" in answer and b"Connection: close" in answer
+    silent.close()
+
+
+def test_stopping_ends_kept_connections(start):
+    server = start(client_seconds=10 * SECONDS)
+    connection = connect(server, b"GET /models HTTP/1.1\r\n\r\n")
+    assert connection.recv(1)
+    wait_for(lambda: server.idle)
+    server.stop()
+    assert server.num_connections == 0
+    assert b"Connection: close" not in read_to_end(connection)
+
+
 def test_an_internal_error_is_answered(server, monkeypatch):
     def fail(query, results):
         raise KeyError("a\nb")
 
-    monkeypatch.setattr(http_server, "render_answer", fail)
+    monkeypatch.setattr(http_connection, "render_answer", fail)
     status, _, data = ask(server, "/process", urlencode({"data": ""}), FORM)
     assert (status, data) == (500, b"internal error, KeyError: 'a\\nb'\n")
 
@@ -369,10 +429,10 @@ def test_too_many_bytes_are_refused(start):
     assert server.num_bytes == 0
 
 
-def make_post(body: str) -> bytes:
+def make_post(body: str, connection: str = "close") -> bytes:
     return (
         f"POST /process HTTP/1.1\r\nContent-Type: {FORM['Content-Type']}\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n{body}"
+        f"Connection: {connection}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
     ).encode()
 
 
@@ -430,7 +490,9 @@ def test_a_client_that_sends_byte_by_byte_is_cut_off(start):
 
 def test_a_client_that_does_not_read_is_cut_off(start, monkeypatch):
     # More than the buffers of a connection
-    monkeypatch.setattr(http_server, "render_answer", lambda query, results: [b"x" * 50_000_000])
+    monkeypatch.setattr(
+        http_connection, "render_answer", lambda query, results: [b"x" * 50_000_000]
+    )
     server = start(client_seconds=0.3, client_rate=1e9)
     connection = connect(server, make_post("data="))  # and read only one byte
     assert connection.recv(1)

@@ -35,8 +35,16 @@ class Engine(ABC):
 
     @property
     def pads_batches(self) -> bool:
-        """Whether a batch can have sentences of different lengths."""
+        """Whether sentences are padded to the longest of their batch, so that results depend on it.
+
+        Sums over padding are rounded differently.
+        """
         return True
+
+    @property
+    def has_fixed_weights(self) -> bool:
+        """Whether the weights of the network never change."""
+        return False
 
     @property
     def max_words(self) -> int:

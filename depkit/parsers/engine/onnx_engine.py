@@ -1,13 +1,14 @@
 """The engine that runs exported graphs with ONNX Runtime, on a CPU and without torch.
 
-`engine.export` describes the graphs. All sentences of a batch have the same length, and the
-scales of quantised products are fixed, so the scores of a sentence do not depend on its batch.
+`engine.export` describes the graphs. They are run on sentences of the same length, and the scales
+of quantised products are fixed, so the scores of a sentence do not depend on its batch.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,11 +50,16 @@ class Graphs:
             name: [value.name for value in session.get_outputs()]
             for name, session in self.sessions.items()
         }
+        # Whether each result of the graph `scores` is of pairs of words, [batch, length, length]
+        self.is_pairwise = {
+            value.name: value.shape[1:2] == value.shape[2:3]
+            for value in (self.sessions["scores"].get_outputs() if "scores" in paths else ())
+        }
 
     def run(self, name: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
         """Run a graph on its inputs, which are taken from `arrays` by name; return its outputs."""
         feed = {key: arrays[key] for key in self.inputs[name]}
-        results = self.sessions[name].run(None, feed)
+        results = self.sessions[name].run(self.outputs[name], feed)
         return dict(zip(self.outputs[name], results, strict=True))
 
 
@@ -74,16 +80,52 @@ class ArrayNetwork:
         self.graphs = graphs
 
     def run(self, batch: Batch) -> Arrays:
-        """Compute what trees and columns are decoded from, [batch, length, ...] each."""
+        """Compute what trees and columns are decoded from, [batch, length, ...] each.
+
+        The sentences of each length are scored by themselves: padding would change how the sums
+        over the words of a sentence are rounded, so that scores would depend on the batch.
+        """
         vectors = batch.arrays.get("vectors")
         if vectors is None:
             vectors = self.graphs.run("words", batch.arrays)["vectors"]
-        length = int(batch.sizes.max())
-        return self.graphs.run("scores", {"vectors": vectors[:, :length], "lengths": batch.sizes})
+        rows_of_lengths = [
+            (length, np.flatnonzero(batch.sizes == length))
+            for length in np.unique(batch.sizes).tolist()
+        ]
+        results = [
+            self.graphs.run(
+                "scores", {"vectors": vectors[rows, :length], "lengths": batch.sizes[rows]}
+            )
+            for length, rows in rows_of_lengths
+        ]
+        if len(results) == 1:
+            return results[0]
+        all_rows = [rows for _, rows in rows_of_lengths]
+        return {
+            name: _pad([part[name] for part in results], all_rows, self.graphs.is_pairwise[name])
+            for name in results[0]
+        }
 
     def tag_scores(self, batch: Batch) -> ColumnArrays:
         """Compute the logits of each predicted column except DEPREL."""
         return column_arrays(self.run(batch))
+
+
+def _pad(parts: Sequence[np.ndarray], rows: Sequence[np.ndarray], of_pairs: bool) -> np.ndarray:
+    """Join results for sentences of different lengths, the longest last.
+
+    Padding has the score 0; of pairs, -inf where only the second word is padding.
+    """
+    longest = parts[-1]
+    joined = np.zeros((sum(map(len, rows)), *longest.shape[1:]), dtype=longest.dtype)
+    for part, indices in zip(parts, rows, strict=True):
+        length = part.shape[1]
+        if of_pairs:
+            joined[indices, :length, length:] = -np.inf
+            joined[indices, :length, :length] = part
+        else:
+            joined[indices, :length] = part
+    return joined
 
 
 @dataclass(frozen=True)
@@ -107,6 +149,10 @@ class OnnxEngine(Engine):
     @property
     def pads_batches(self) -> bool:
         return False
+
+    @property
+    def has_fixed_weights(self) -> bool:
+        return True
 
     @property
     def max_words(self) -> int:
@@ -143,6 +189,7 @@ class FormTable:
 
     def __init__(self, graphs: Graphs, encode: Prepare) -> None:
         self.graphs, self.encode = graphs, encode
+        self.lock = Lock()  # Several threads may parse at the same time.
         self.rows: dict[str, int] = {}
         self.table = np.empty((0, 0), dtype=np.float32)  # [words and free rows, size]
 
@@ -150,21 +197,26 @@ class FormTable:
         self, sentences: Sequence[Sentence], context: Sequence[np.ndarray]
     ) -> "FormBatches":
         """Look up or compute the vectors of the words of some sentences."""
-        if len(self.rows) > MAX_FORMS:
-            self.rows, self.table = {}, self.table[:0]
         forms = [form for sentence in sentences for form in sentence.form]
-        new = [form for form in dict.fromkeys(forms) if form not in self.rows]
-        for start in range(0, len(new), FORMS_AT_ONCE):
-            self._add(new[start : start + FORMS_AT_ONCE])
         sizes, starts = layout(sentences)
         # Row 0 of the table is that of w0; padding has it, too.
         index = np.zeros(int(sizes.sum()) + 1, dtype=np.int64)
         is_word = np.ones(len(index), dtype=bool)
         is_word[0] = is_word[starts] = False
-        index[is_word] = np.fromiter(
-            map(self.rows.__getitem__, forms), dtype=np.int64, count=len(forms)
-        )
-        return FormBatches(sizes, starts, index, self.table)
+        with self.lock:
+            self._add_new(forms)
+            index[is_word] = np.fromiter(
+                map(self.rows.__getitem__, forms), dtype=np.int64, count=len(forms)
+            )
+            return FormBatches(sizes, starts, index, self.table)
+
+    def _add_new(self, forms: Sequence[str]) -> None:
+        """Compute the vectors of those forms that have none."""
+        if len(self.rows) > MAX_FORMS:
+            self.rows, self.table = {}, self.table[:0]
+        new = [form for form in dict.fromkeys(forms) if form not in self.rows]
+        for start in range(0, len(new), FORMS_AT_ONCE):
+            self._add(new[start : start + FORMS_AT_ONCE])
 
     def _add(self, forms: Sequence[str]) -> None:
         """Compute the vectors of new forms, as those of the words of one sentence."""

@@ -13,6 +13,7 @@ LONGEST_WORD = 32  # characters; the middle of a longer word is left out
 # The characters of forms of similar length are read together. These are the maximum numbers of
 # characters of the forms in each group.
 _GROUP_WIDTHS = (4, 8, 16, LONGEST_WORD)
+MAX_RATIO = 4  # of the longest and the shortest sentence of a batch; see `similar_batches`
 FORM_MULTIPLE = 32  # a group of forms is padded to a multiple of this number
 
 
@@ -151,6 +152,24 @@ def exact_batches(sizes: np.ndarray, tokens: int) -> list[np.ndarray]:
         size = max(1, tokens // int(sizes[group[0]]))
         batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches
+
+
+def similar_batches(sizes: np.ndarray, tokens: int) -> list[np.ndarray]:
+    """Group sentences of similar length into batches, the shortest first; return their indices.
+
+    Args:
+        sizes: The lengths of the sentences, [sentences].
+        tokens: The maximum number of tokens in a batch, padding included. A longer sentence is a
+            batch by itself.
+    """
+    order = np.argsort(sizes, kind="stable")
+    starts, shortest = [0], int(sizes[order[0]])
+    for index, size in enumerate(sizes[order].tolist()):
+        count = index + 1 - starts[-1]
+        if count > 1 and (count * size > tokens or size > MAX_RATIO * shortest):
+            starts.append(index)
+            shortest = size
+    return np.split(order, starts[1:])
 
 
 def _fill_by_repeating(sentences: np.ndarray, size: int, only_batch: bool = False) -> np.ndarray:

@@ -219,6 +219,32 @@ def test_results_do_not_depend_on_the_batch(bundled, tiny):
     assert parse(replace(bundled, threads=3), sentences) == expected
 
 
+def test_scores_of_a_batch_of_different_lengths_equal_those_of_single_sentences(bundled, tiny):
+    prepared = bundled.make_preparer()(tiny, [])
+    together = bundled.network.run(prepared.batch(np.arange(len(tiny))))
+    longest = max(map(len, tiny)) + 1
+    assert together["arc"].shape[1] == longest and min(map(len, tiny)) + 1 < longest
+    for row, sentence in enumerate(tiny):
+        length = len(sentence) + 1
+        for name, scores in bundled.network.run(prepared.batch(np.array([row]))).items():
+            joined = together[name][row]
+            assert (joined[:length, : scores.shape[2]] == scores[0]).all(), name
+            assert not joined[length:].any()
+        assert (together["arc"][row, :length, length:] == -np.inf).all()
+
+
+def test_the_vectors_of_words_serve_later_calls(bundled, tiny, monkeypatch):
+    list(bundled.parse(tiny))
+    run, names = bundled.network.graphs.run, []
+    monkeypatch.setattr(
+        bundled.network.graphs, "run", lambda *args: names.append(args[0]) or run(*args)
+    )
+    list(bundled.parse([*tiny, tiny[0]]))
+    assert "scores" in names and "words" not in names
+    list(bundled.parse([new_sentence(["neverseenbefore"])]))
+    assert "words" in names
+
+
 def test_eight_bits_change_few_results(bundled, tiny):
     exact = load("en-ewt", "cpu", "float32", engine="torch")
     sentences = [new_sentence(sentence.form) for sentence in tiny]

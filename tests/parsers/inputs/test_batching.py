@@ -6,7 +6,13 @@ from depkit.corpus.sentence import new_sentence
 from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig
-from depkit.parsers.inputs.batching import LONGEST_WORD, length_batches, rounded_length
+from depkit.parsers.inputs.batching import (
+    LONGEST_WORD,
+    MAX_RATIO,
+    length_batches,
+    rounded_length,
+    similar_batches,
+)
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import ROOT, UNKNOWN
 from tests.parsers.batches import cpu_batch
@@ -40,6 +46,16 @@ def test_batches_contain_each_sentence_once_and_keep_the_limit():
         assert sorted(np.concatenate(batches).tolist()) == list(range(500))
         assert all(number * length <= 300 for number, length in batch_shapes(sizes, batches))
         assert len(set(batch_shapes(sizes, batches))) < 40
+
+
+def test_batches_of_similar_lengths_contain_each_sentence_once_and_keep_the_limits():
+    sizes = np.append(np.random.default_rng(0).integers(2, 90, 500), 1000)
+    *batches, last = similar_batches(sizes, 300)
+    assert sorted(np.concatenate([*batches, last]).tolist()) == list(range(501))
+    assert last.tolist() == [500]
+    assert all(len(batch) * sizes[batch].max() <= 300 for batch in batches)
+    assert all(sizes[batch].max() <= MAX_RATIO * sizes[batch].min() for batch in batches)
+    assert len(batches) < 1.2 * sum(sizes[:-1]) / 300 + 10
 
 
 def test_batches_of_all_chunks_have_few_shapes():

@@ -1,0 +1,50 @@
+"""Reading from a socket, and sending to it, within a time that the other side does not decide."""
+
+import io
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+class DeadlineReader(io.RawIOBase):
+    """Reads from a socket until a deadline, however few bytes arrive at a time."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self.connection = connection
+        self.set_deadline(seconds)
+
+    def set_deadline(self, seconds: float) -> None:
+        """Let the deadline be so many seconds from now."""
+        self.deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.connection.settimeout(left)
+        return self.connection.recv_into(buffer)
+
+
+def send_parts(connection: socket.socket, parts: Iterable[bytes], seconds: float) -> None:
+    """Send the parts of a message; raise TimeoutError if it takes longer, however it is read."""
+    deadline = time.monotonic() + seconds
+    for block in _join_blocks(parts):
+        connection.settimeout(max(0.01, deadline - time.monotonic()))
+        connection.sendall(block)
+
+
+def _join_blocks(parts: Iterable[bytes], size: int = 1 << 16) -> Iterator[bytes]:
+    """Join small parts, so that fewer packets are sent."""
+    block: list[bytes] = []
+    length = 0
+    for part in parts:
+        block.append(part)
+        length += len(part)
+        if length >= size:
+            yield b"".join(block)
+            block, length = [], 0
+    yield b"".join(block)
