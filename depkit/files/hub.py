@@ -58,7 +58,7 @@ def download(repository: str, revision: str, patterns: Sequence[str]) -> Path:
         HubError: There is no such repository or revision, or the hub cannot be reached.
     """
     try:
-        from huggingface_hub import snapshot_download
+        from huggingface_hub import constants, snapshot_download
     except ModuleNotFoundError:
         raise HubError(
             "models of the Hugging Face hub need huggingface_hub: pip install huggingface_hub"
@@ -67,7 +67,10 @@ def download(repository: str, revision: str, patterns: Sequence[str]) -> Path:
         with _silence_hub():
             return Path(
                 snapshot_download(
-                    repository, revision=revision or None, allow_patterns=list(patterns)
+                    repository,
+                    revision=revision or None,
+                    allow_patterns=list(patterns),
+                    local_files_only=constants.HF_HUB_OFFLINE,
                 )
             )
     except Exception as error:  # The hub, the network and the disk raise many types.

@@ -173,7 +173,12 @@ def _find_folder(name: str, revision: str) -> tuple[Path, str]:
     weights = [_WEIGHTS, "model-*-of-*.safetensors", _INDEX]
     patterns = [*weights, *TOKENIZER_FILES, *CONFIGURATION_FILES]
     try:
-        folder = Path(snapshot_download(name, revision=revision or None, allow_patterns=patterns))
+        # Offline, some versions ask the hub nevertheless if the revision is a commit.
+        downloaded = snapshot_download(
+            name, revision=revision or None, allow_patterns=patterns,
+            local_files_only=constants.HF_HUB_OFFLINE,
+        )  # fmt: skip
+        folder = Path(downloaded)
     except Exception as error:  # the hub, the network and the disk raise unrelated errors
         if constants.HF_HUB_OFFLINE:
             raise TransformerError(
