@@ -64,6 +64,7 @@ class Batcher:
         self.open: list[Request] = []
         self.is_stopping = False
         self.expected = 0  # the number of open requests that the worker thread waits for
+        self.most_open = 0  # the largest number of requests open at once since the round began
         self.changed = Condition()
         self.thread = Thread(target=self._work, name="parser", daemon=True)
 
@@ -106,6 +107,7 @@ class Batcher:
             if self.is_stopping or len(self.open) >= self.max_requests:
                 raise BusyError
             self.open.append(request)
+            self.most_open = max(self.most_open, len(self.open))
             if len(self.open) >= self.expected:
                 self.changed.notify_all()
         try:
@@ -153,10 +155,14 @@ class Batcher:
         with self.changed:
             self.open = [request for request in self.open if not request.is_abandoned]
             if len(self.open) < len(last):
-                self.expected = len({*last, *self.open})
+                # There are at least as many clients as requests were open at once. The requests of
+                # the round and those that are open now must not be added up: a client whose request
+                # ended early in the round may have sent its next one already.
+                self.expected = self.most_open
                 self.changed.wait_for(self._has_expected, seconds)
             self.expected = 1
             self.changed.wait_for(self._has_expected)
+            self.most_open = len(self.open)
             return list(self.open)
 
     def _has_expected(self) -> bool:
