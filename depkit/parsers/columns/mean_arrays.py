@@ -1,6 +1,6 @@
 """The means of the scores of several exported networks.
 
-These are the functions of `nn.means`, and the class `columns.network.MeanNetwork`, for arrays.
+The functions are those of `nn.means` for arrays, and the class is that of `columns.network`.
 """
 
 import math

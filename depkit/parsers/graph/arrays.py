@@ -147,7 +147,7 @@ class BiaffineArrays(ArrayNetwork):
     ) -> ScoreArcs:
         """Return a function that scores the labels of arcs of a batch with a graph.
 
-        prefix: what the names of the vectors of words begin with in `results`.
+        prefix: the beginning of the names of the vectors of words in `results`.
         """
 
         def score_arcs(rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
