@@ -53,7 +53,7 @@ def serve_command(
         check_model(name, parser)
         parser.warm_up()
         parsers[name] = (model, parser)
-    gc.freeze()  # What has been loaded stays; looking for garbage in it would take time.
+    gc.freeze()  # The models stay in memory, so the garbage collector need not examine them.
     limits = Limits(int(max_size * 1e6), max_requests, max_seconds)
     log = print_message if verbose and not quiet else lambda line: None
     try:

@@ -1,4 +1,4 @@
-"""HEAD as text, as in a file, and as numbers."""
+"""Conversion of HEAD from the text in a file to numbers, and back."""
 
 import sys
 from collections.abc import Sequence

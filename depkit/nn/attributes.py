@@ -37,8 +37,9 @@ class AttributeLinear(MatrixProduct):
         return functional.linear(x, self.folded_weight(), self.bias)
 
     def folded_weight(self) -> Tensor:
-        """Return the weights of all outputs, with those of their attributes, [values, input_size].
+        """Add the weights of attributes to those of the values that have them.
 
-        A layer with these weights and with zeros for the attributes computes the same.
+        A layer with the result, [values, input_size], as its weights and with zeros for the
+        attributes computes the same.
         """
         return self.weight + self.attributes @ self.shared

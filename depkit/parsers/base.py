@@ -410,8 +410,8 @@ class Parser(ABC):
         """Return a function that encodes sentences and their contextual vectors as a Dataset.
 
         The function caches the vectors that the network computes from characters, so it must not
-        be used after the weights have changed. If they cannot change, the same function is returned
-        whenever this method is called, so that the vectors serve many short texts.
+        be used after the weights have changed. If they cannot change, each call of this method
+        returns the same function, so that parsing many short texts reuses the vectors.
         """
         if self.members:
             functions = [member.make_preparer() for member in self.members]

@@ -35,7 +35,7 @@ def combine(
             apply to it, because its probabilities are different.
 
     Raises:
-        CombinationError: See `check_combination`; or the parsers are run by different engines.
+        CombinationError: As in `check_combination`, or if different engines run the parsers.
         ConfigError: See `Family.set_calibration`.
     """
     first, *others = members
@@ -46,7 +46,8 @@ def combine(
         members = first.members
     if len({type(member.engine) for member in members}) > 1:
         raise CombinationError(
-            "parsers run by different engines cannot be combined; load all with engine='torch'"
+            "parsers that are run by different engines cannot be combined; load all of them with"
+            " engine='torch'"
         )
     family, used_mean = get_family(first.config), mean or "arithmetic"
     names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)

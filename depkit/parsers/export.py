@@ -64,9 +64,8 @@ def export_model(
 ) -> list[Path]:
     """Write the graphs of a model into its directory, or into a copy of the directory.
 
-    Those of an ensemble are written into the directories of its members. If it can be, the copy of
-    a single model is also a directory with which the model is run without depkit; see
-    `standalone`.
+    The graphs of an ensemble are written into the directories of its members. The copy of a single
+    model also has what is needed to run it without depkit, if this is possible; see `standalone`.
 
     Args:
         model: The directory of a model.
@@ -74,7 +73,7 @@ def export_model(
             network are determined on the first NUM_SENTENCES. By default, they are random words of
             the model's vocabulary.
         output: The copy to make, which must not exist; None writes into the model's directory.
-        say: Called with a message before the graphs are made, which takes up to a minute.
+        say: Called with a message before the graphs are made, which can take a minute.
 
     Returns:
         The files.
@@ -96,7 +95,7 @@ def export_model(
     if output is not None and os.path.lexists(output):
         raise ConfigError(f"{os.fspath(output)} exists already; name a new directory as `output`")
     if say:
-        say(f"exporting {directory.name}, so that it parses without torch")
+        say(f"exporting {directory.name}, so that it is run without torch")
     graphs = _make_all_graphs(directory, parser, list(islice(sentences, NUM_SENTENCES)))
     if output is not None:
         with atomic_directory(output) as folder:
@@ -120,7 +119,8 @@ def _make_all_graphs(
     if parser.members:
         models |= zip(read_ensemble(directory).members, parser.members, strict=True)
     files: dict[str, Any] = {}
-    tokenizers: dict[bytes, Any] = {}  # The members have copies of the ensemble's tokenizer.
+    # Graphs by the file of weights, because members have copies of the ensemble's tokenizer
+    tokenizers: dict[bytes, Any] = {}
     for name, model in models.items():
         graphs = {} if model.members else make_graphs(model, sentences, directory / name)
         path = directory / name / TOKENIZER
@@ -203,7 +203,7 @@ def make_tokenizer_graph(
 
 
 def _choose_sentences(parser: "Parser", sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Choose short sentences; if there are none, make some of the parser's vocabulary."""
+    """Choose the short sentences; if there are none, make random ones of the vocabulary."""
     chosen = [s for s in sentences if 0 < len(s) <= _MAX_WORDS]
     return chosen or random_sentences(parser.vocabulary)
 

@@ -236,7 +236,7 @@ class Family(ABC):
 
     @property
     def mean_arrays(self) -> "type[MeanArrays]":
-        """The class of ensembles of exported graphs, for a family with both."""
+        """As `mean_network`, for exported graphs; for a family whose parsers can be exported."""
         raise NotImplementedError
 
     # Scores

@@ -105,7 +105,10 @@ def choose_engine(name: str) -> str:
 def choose_common_engine(
     models: Sequence[PathLike], device: str, precision: str, settings: Sequence[str]
 ) -> EngineName:
-    """Return the engine for models that are to be combined: "torch" if one of them needs it."""
+    """Return the `engine` for loading models that are combined: "torch" if one of them needs it.
+
+    The other arguments are those of `load`.
+    """
     paths = map(find_model, models)
     obstacles = [find_obstacle(path, device, precision, settings) for path in paths]
     return "torch" if any(obstacles) else "auto"

@@ -143,7 +143,7 @@ def find_graphs(directory: Path) -> dict[str, Path]:
 
 
 def has_graphs(directory: Path) -> bool:
-    """Whether all networks of a model, or of an ensemble's members, have been exported."""
+    """Return whether all networks of a model, or of the members of an ensemble, are exported."""
     if not (directory / ENSEMBLE).is_file():
         return bool(find_graphs(directory))
     members = read_ensemble(directory).members

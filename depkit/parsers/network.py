@@ -26,10 +26,11 @@ _UNLIMITED = 1 << 40  # more pieces than a sentence can have
 
 @dataclass(frozen=True)
 class LabelGraph:
-    """A function that scores labels, and is exported as a graph.
+    """A function that scores labels and is exported as a graph.
 
-    axes: for each argument, the names of its dimensions whose sizes vary, which come first;
-    compute: from named arguments to "labels";
+    axes: the names of the arguments, with those of their dimensions whose sizes vary, which come
+    before the others;
+    compute: maps the arguments, by name, to the scores, "labels";
     example: makes arguments from results of `ParserNetwork.score_graph`.
     """
 
@@ -154,7 +155,7 @@ class ParserNetwork(nn.Module):
         """Compute what trees and columns are decoded from, [batch, length, ...] each.
 
         vectors: the result of `word_graph`; lengths: [batch], with w0. `engine.export` exports this
-        function as a graph, and `word_graph` and those of `label_graphs` likewise.
+        function as a graph, as it exports `word_graph` and the functions of `label_graphs`.
         """
         raise NotImplementedError
 

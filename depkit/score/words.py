@@ -137,9 +137,9 @@ class Comparison:
 
     starts: [sentence + 1] int64, the first word of each sentence, then the number of words;
     values: for each column, its values by code; locations: for each gold sentence, (file, line,
-    sent_id) of its first word, if they were stored; texts: as many texts, from the comments
-    `# text`, "" for none; train_frequencies: how often each form occurs in the training file, if
-    there is one.
+    sent_id) of its first word, if they were stored; texts: the comment `# text` of each of these
+    sentences, "" if it has none; train_frequencies: how often each form occurs in the training
+    file, if there is one.
     """
 
     gold: Words

@@ -6,8 +6,8 @@ the results back. Requests that arrive meanwhile take part in the next round. So
 small requests share batches, and a large request delays the others by one round, not by its size.
 
 Clients that send one request after the other read their results at the end of a round, and then
-send the next request. If few requests are open at that time, the next round waits for them a
-little: large rounds take less time for a sentence.
+send the next request. If few requests are open at that time, the next round waits for these
+clients a little, because large rounds take less time for each sentence.
 """
 
 import time
@@ -21,7 +21,7 @@ from depkit.corpus.sentence import Sentence
 
 ROUND_WORDS = 2_000  # of all requests together; rounds of 8,000 take 10% less time for a word
 MIN_WORDS = 200  # of one request in a round, even if there are many requests
-MAX_WAIT = 0.5  # for the clients of the last round, as a share of the time that it took
+MAX_WAIT = 0.5  # for the clients of the previous round, as a share of the time that it took
 _POLL = 0.25  # seconds between two looks at whether the client is still there
 
 # Annotates sentences, which can be those of several requests; one result for each: a sentence, or a
@@ -63,7 +63,8 @@ class Batcher:
         self.max_requests = max_requests
         self.open: list[Request] = []
         self.is_stopping = False
-        self.expected = 0  # number of requests that the worker thread waits for
+        self.expected = 0  # the number of open requests that the worker thread waits for
+        self.most_open = 0  # the largest number of requests open at once since the round began
         self.changed = Condition()
         self.thread = Thread(target=self._work, name="parser", daemon=True)
 
@@ -106,6 +107,7 @@ class Batcher:
             if self.is_stopping or len(self.open) >= self.max_requests:
                 raise BusyError
             self.open.append(request)
+            self.most_open = max(self.most_open, len(self.open))
             if len(self.open) >= self.expected:
                 self.changed.notify_all()
         try:
@@ -123,8 +125,8 @@ class Batcher:
                 if isinstance(answer, Exception):
                     raise answer
                 yield from answer
-                if request.is_read:  # the end comes at once
-                    continue
+                if request.is_read:
+                    continue  # The end follows soon, and looking at the client takes time.
                 if time.monotonic() > deadline:
                     raise TimeoutError
                 if is_gone():
@@ -145,25 +147,29 @@ class Batcher:
             seconds = time.monotonic() - began
 
     def _await_round(self, last: Sequence[Request], seconds: float) -> list[Request]:
-        """Wait for the requests of a round; return none if the server is stopping.
+        """Wait for the requests of a round; return [] if the server is stopping and none is open.
 
-        last: the requests of the round before, which has just ended; seconds: how long to wait for
-        as many further ones.
+        last: the requests of the previous round; seconds: the maximum time to wait for the next
+        requests of their clients, if fewer than in that round are open.
         """
         with self.changed:
             self.open = [request for request in self.open if not request.is_abandoned]
             if len(self.open) < len(last):
-                self.expected = len({*last, *self.open})
+                # There are at least as many clients as requests were open at once. The requests of
+                # the round and those that are open now must not be added up: a client whose request
+                # ended early in the round may have sent its next one already.
+                self.expected = self.most_open
                 self.changed.wait_for(self._has_expected, seconds)
             self.expected = 1
             self.changed.wait_for(self._has_expected)
+            self.most_open = len(self.open)
             return list(self.open)
 
     def _has_expected(self) -> bool:
         return len(self.open) >= self.expected or self.is_stopping
 
     def _end(self, request: Request, error: Exception | None = None) -> None:
-        """Let another request have the place of one whose results, or whose error, are known."""
+        """Hand out the end of a request, or its error; another request can now be opened."""
         with self.changed:
             if request in self.open:
                 self.open.remove(request)

@@ -23,7 +23,7 @@ def decode_query(query: str) -> dict[str, str]:
 
 def decode_form(content_type: str, body: bytes) -> dict[str, str]:
     """Decode the body of a POST request; see `decode_query`. Raises ValueError."""
-    if content_type == URL_ENCODED:  # as most clients write it
+    if content_type == URL_ENCODED:  # Most clients send no parameters that must be parsed.
         return decode_query(_decode(body))
     header = BytesHeaderParser().parsebytes(
         b"Content-Type: " + " ".join(content_type.split()).encode("latin-1", "replace")

@@ -1,4 +1,4 @@
-"""A connection of a client: it reads requests, has them annotated, and sends the answers.
+"""A connection of a client, on which requests are read and answered.
 
 A connection is kept for further requests, as HTTP/1.1 does, unless the client asks for its end or
 many clients are connected. So a client that sends many short texts connects only once.
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from depkit.serving.http_server import Server
 
 RETRY_SECONDS = 1
+_NO_HEAD = Head("", "", {}, is_last=True)
 _PATHS = {
     "/": ("GET", "HEAD", "POST"),
     "/models": ("GET", "HEAD"),
@@ -57,11 +58,20 @@ class Connection(BaseRequestHandler):
     def handle(self) -> None:
         """Answer requests until the connection is to end."""
         with suppress(OSError):  # The client is gone, or is late with the head of a request.
-            first_line = self.stream.readline(MAX_LINE + 1)
+            first_line = self._read_first_line()
             while first_line and self._answer_request(first_line):
                 self.reader.set_deadline(self.server.limits.client_seconds)
                 with self.server.await_request(self.socket):
-                    first_line = self.stream.readline(MAX_LINE + 1)
+                    first_line = self._read_first_line()
+
+    def _read_first_line(self) -> bytes:
+        """Return the first line of a request, or b"" at the end of the connection.
+
+        Some old clients send an empty line after a body; RFC 9112, section 2.2, lets servers skip
+        it.
+        """
+        line = self.stream.readline(MAX_LINE + 1)
+        return self.stream.readline(MAX_LINE + 1) if line == b"\r\n" else line
 
     def finish(self) -> None:
         """End the connection so that the client can read the response.
@@ -240,8 +250,10 @@ class Connection(BaseRequestHandler):
         if len(message) > _MAX_MESSAGE:
             message = f"{message[:_MAX_MESSAGE]} ..."
         body = f"{message}\n".encode(errors="replace")
-        with suppress(OSError):
+        try:
             self._send(error.status, "text/plain; charset=utf-8", [body], error.headers)
+        except OSError:
+            self.is_kept = False  # A part of the response may have been sent.
 
     def _send_json(self, parts: list[bytes]) -> tuple[HTTPStatus, int]:
         return HTTPStatus.OK, self._send(HTTPStatus.OK, "application/json", parts, {})
@@ -287,6 +299,3 @@ def _dump(value: Any) -> bytes:
 @lru_cache(maxsize=1)
 def _format_date(seconds: int) -> str:
     return formatdate(seconds, usegmt=True)
-
-
-_NO_HEAD = Head("", "", {}, is_last=True)

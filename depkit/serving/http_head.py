@@ -1,8 +1,8 @@
 """The head of an HTTP request: its first line and its headers, as RFC 9112 describes them.
 
-It is read here and not by `http.server`, which has it parsed as that of a mail: that takes a third
-of the time of a small request. What could be understood in two ways is refused, because further
-requests follow on the same connection.
+It is not read by `http.server`, because that module parses it with the parser for e-mail, which
+takes a third of the time of a small request. A head that could be understood in two ways is
+refused, because further requests follow on the same connection.
 """
 
 import re

@@ -3,10 +3,10 @@
 It is made of the standard library's `socketserver`, with a thread for each connection: parsing
 takes most of the time, it happens on one thread anyway (see `batcher`), and so a server package
 would add a dependency and no speed. What the standard library lacks is here and in
-`http_connection`: limits on the size, number and time of requests, and on the patience with slow
-clients.
+`http_connection`: limits on the size, number and time of requests, and on the time that slow
+clients are given.
 
-Responses carry no permission for web pages of other sites to read them.
+Responses have no CORS headers, so web pages of other sites cannot read them.
 """
 
 import ipaddress
@@ -31,8 +31,9 @@ class Limits:
         size: The maximum size of the body of a request, in bytes.
         requests: The maximum number of requests that are being parsed or wait for it.
         seconds: The maximum time that a request may wait and be parsed.
-        client_seconds: The time that a client has to send the head of a request, and besides
-            `client_rate` to send the body and to read the response.
+        client_seconds: The time that a client has to send the head of a request, which begins when
+            it has connected or has been sent the previous response. As much time is added to that
+            which follows from `client_rate` for sending the body and for reading the response.
         client_rate: The speed that is expected of a client, in bytes per second.
     """
 

@@ -1,4 +1,4 @@
-"""Reading from a socket, and sending to it, within a time that the other side does not decide."""
+"""Reading from a socket and sending to it until a deadline, however slow the other side is."""
 
 import io
 import socket
@@ -15,7 +15,7 @@ class DeadlineReader(io.RawIOBase):
         self.set_deadline(seconds)
 
     def set_deadline(self, seconds: float) -> None:
-        """Let the deadline be so many seconds from now."""
+        """Set the deadline to this number of seconds from now."""
         self.deadline = time.monotonic() + seconds
 
     def readable(self) -> bool:
@@ -30,7 +30,7 @@ class DeadlineReader(io.RawIOBase):
 
 
 def send_parts(connection: socket.socket, parts: Iterable[bytes], seconds: float) -> None:
-    """Send the parts of a message; raise TimeoutError if it takes longer, however it is read."""
+    """Send the parts of a message. Raises TimeoutError if this takes longer than `seconds`."""
     deadline = time.monotonic() + seconds
     for block in _join_blocks(parts):
         connection.settimeout(max(0.01, deadline - time.monotonic()))

@@ -77,9 +77,11 @@ class SharedTokenizer:
 def _find_paragraphs(text: str) -> list[str]:
     """Return the paragraphs that `read_text` asks a segmenter to split.
 
-    If this is wrong, they are segmented by themselves.
+    If the result is wrong, the paragraphs of this text are segmented in a call of their own, which
+    is slower.
     """
-    if (paragraph := text.strip()).isprintable():  # and has no line end, as most short texts
+    # Most short texts have one line. A printable text contains no line end.
+    if (paragraph := text.strip()).isprintable():
         return [paragraph] if paragraph else []
 
     def stop(texts: list[str]) -> list[list[list[Token]]]:

@@ -97,7 +97,7 @@ class ServedModel:
 
     @cached_property
     def answer_head(self) -> bytes:
-        """The JSON object that answers a request, without the result and its end."""
+        """The beginning of the JSON object that answers a request, before the result."""
         head = {"model": self.name, "acknowledgements": self.acknowledgements}
         return json.dumps(head, indent=1, ensure_ascii=False)[:-2].encode()
 

@@ -20,7 +20,7 @@ RESULTS = ROOT / "tests" / "bench" / "RESULTS.md"
 FIGURE = ROOT / "tests" / "data" / "las-and-speed.svg"
 SECTION = "## LAS and speed"
 COLUMNS = ("parser", "LAS", "words/s of processor time")
-# Of a name to its point, in the left, middle and right third of the figure
+# How a name is aligned with its point, in the left, middle and right third of the figure
 ALIGNMENTS = ("left", "center", "right")
 
 
@@ -67,14 +67,16 @@ def read_points(text: str) -> list[Point]:
         try:
             points.append(Point(name.replace("`", ""), float(las), float(speed.replace(",", ""))))
         except ValueError:
-            raise BenchError(f"the row of {name} in {SECTION!r} has no two numbers") from None
+            raise BenchError(
+                f"the row of {name} in {SECTION!r} does not have two numbers"
+            ) from None
     return points
 
 
 def draw(points: Sequence[Point]) -> "Figure":
     """Draw a point with its name for each parser.
 
-    The names are below and above the points by turns, so that those at similar heights do not
+    The names stand below and above the points in turn, so that names at similar heights do not
     overlap.
     """
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ def test_an_exported_model_is_run_with_onnx_runtime(tiny, tmp_path, monkeypatch)
     directory = save_parser(parser, tmp_path / "model")
     _, err = export(directory, "--sentences", TINY)
     first, second = err.splitlines()  # and nothing of what the exporter logs
-    assert first == "exporting model, so that it parses without torch"
+    assert first == "exporting model, so that it is run without torch"
     assert second.startswith("wrote words.onnx, scores.onnx, labels.onnx in")
     assert set(find_graphs(directory)) == {"words", "scores", "labels"}
     out, _ = parse(TINY, "--model", directory, "--engine", "onnx")

@@ -107,6 +107,28 @@ def test_a_round_does_not_wait_if_others_have_come(batcher, monkeypatch):
     assert first.finish() and second.finish()
 
 
+def test_a_round_does_not_wait_twice_for_a_client_that_has_come_back(batcher, monkeypatch):
+    monkeypatch.setattr(module, "MAX_WAIT", 1e6)
+    first, fast, slow = Annotator(), Annotator(), Annotator()
+    fast.go.set()
+    callers = [Caller(batcher, first, "a")]
+    assert first.started.wait(SECONDS)
+    callers += [Caller(batcher, fast, "b")]
+    wait_for(lambda: len(batcher.open) == 2)
+    callers += [Caller(batcher, slow, "c")]
+    wait_for(lambda: len(batcher.open) == 3)
+    first.go.set()
+    assert slow.started.wait(SECONDS)
+    callers[1].finish()
+    callers.append(Caller(batcher, fast, "b"))  # while the round is still computing "c"
+    wait_for(lambda: len(batcher.open) == 2)
+    slow.go.set()
+    callers[2].finish()
+    callers.append(Caller(batcher, slow, "c"))
+    assert all(caller.finish() for caller in callers)
+    assert len(fast.calls) == len(slow.calls) == 2
+
+
 def test_the_place_of_a_request_is_free_when_its_results_are_known(batcher):
     annotate = Annotator()
     annotate.go.set()

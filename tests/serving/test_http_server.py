@@ -311,6 +311,7 @@ def test_web_pages_of_other_sites_get_no_permission(server):
 
 def test_a_connection_is_kept_for_further_requests(server):
     posts = [make_post(urlencode({"data": f"w{i}", "input": "vertical"}), "") for i in range(3)]
+    posts[1] += b"\r\n"  # Some clients send an empty line after a form.
     last = b"GET /nothing HTTP/1.1\r\nConnection: Close\r\n\r\n"
     answers = read_to_end(connect(server, b"".join([*posts, last]))).split(b"HTTP/1.1 ")[1:]
     assert [answer[:3] for answer in answers] == [b"200", b"200", b"200", b"404"]
@@ -318,6 +319,15 @@ def test_a_connection_is_kept_for_further_requests(server):
         False
     ]
     assert [b"Connection: close" in answer for answer in answers] == [False] * 3 + [True]
+
+
+def test_a_client_can_wait_for_permission_to_send_its_text(server):
+    head, _, body = make_post(urlencode({"data": "a", "input": "vertical"})).partition(b"\r\n\r\n")
+    with connect(server, head + b"\r\nExpect: 100-Continue\r\n\r\n") as connection:
+        permission = b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert connection.recv(len(permission), socket.MSG_WAITALL) == permission
+        connection.sendall(body)
+        assert read_to_end(connection).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize(
@@ -355,8 +365,10 @@ def test_stopping_ends_kept_connections(start):
     connection = connect(server, b"GET /models HTTP/1.1\r\n\r\n")
     assert connection.recv(1)
     wait_for(lambda: server.idle)
-    server.stop()
-    assert server.num_connections == 0
+    stopping = Thread(target=server.stop, daemon=True)
+    stopping.start()
+    stopping.join(SECONDS)  # far less than the time that the client has
+    assert not stopping.is_alive() and server.num_connections == 0
     assert b"Connection: close" not in read_to_end(connection)
 
 

@@ -1,4 +1,4 @@
-"""Conversion between sentences and Arrow batches, also of sentences that need `original`."""
+"""Conversion between sentences and Arrow batches, with the column `original` where it is needed."""
 
 import io
 from collections.abc import Iterable, Iterator, Sequence

@@ -14,7 +14,8 @@ from depkit.files.storage import file_size
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
 
-# A batch, which is a row group of a file, ends at these numbers of sentences or characters.
+# A batch, which becomes a row group of a file, has at most this number of sentences, and ends with
+# the sentence that brings it to this number of characters.
 BATCH_SENTENCES = 2000
 BATCH_CHARACTERS = 1 << 22
 _COPY = 1 << 20  # bytes copied at a time

@@ -56,8 +56,8 @@ def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
 
     Returns:
         total: The number of sentences in the treebank.
-        texts: By the number of the sentence, its text, unless it has none or the text is that of
-            the words with spaces between them.
+        texts: The texts of sentences, by the number of the sentence; those that equal the words
+            with spaces between them are left out.
         forms, relations, tags: The values that the numbers below are indices into.
         rows: A list for each sentence: its number from 1, its sent_id, its location (file:line),
             and for its words the lists of forms, gold tags, gold heads and gold relations; the

@@ -48,10 +48,18 @@ def column_arrays(results: Mapping[str, np.ndarray]) -> ColumnArrays:
     )
 
 
-def log_softmax(scores: np.ndarray) -> np.ndarray:
-    """Compute the logarithms of softmax(scores) over the last dimension."""
+def log_softmax(scores: np.ndarray, *, is_padded: bool = False) -> np.ndarray:
+    """Compute the logarithms of softmax(scores) over the last dimension.
+
+    is_padded: whether rows may end with -inf for padding. The sum is then computed in the order of
+    the terms, which is slower, so that the amount of padding does not change how it is rounded.
+    """
     shifted: np.ndarray = scores - scores.max(-1, keepdims=True)
-    shifted -= np.log(np.exp(shifted).sum(-1, keepdims=True))
+    terms = np.exp(shifted)
+    if is_padded:
+        shifted -= np.log(np.add.accumulate(terms, -1)[..., -1:])
+    else:
+        shifted -= np.log(terms.sum(-1, keepdims=True))
     return shifted
 
 

@@ -1,6 +1,6 @@
 """The means of the scores of several exported networks.
 
-These are the functions of `nn.means`, and the class `columns.network.MeanNetwork`, for arrays.
+The functions are those of `nn.means` for arrays, and the class is that of `columns.network`.
 """
 
 import math
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 MIN_PROBABILITY = 1e-10  # as in `nn.means`
 
 
-def log_mean(scores: Iterable[np.ndarray], mean: Mean) -> np.ndarray:
-    """Compute the normalised logarithm of the mean of softmax(scores), as `nn.means.log_mean`."""
+def log_mean(scores: Iterable[np.ndarray], mean: Mean, *, is_padded: bool = False) -> np.ndarray:
+    """Compute the normalised logarithm of the mean of softmax(scores), as `nn.means.log_mean`.
+
+    is_padded: as for `log_softmax`.
+    """
     combine = np.logaddexp if mean == "arithmetic" else np.add
-    logarithms = [log_softmax(network_scores) for network_scores in scores]
+    logarithms = [log_softmax(network_scores, is_padded=is_padded) for network_scores in scores]
     combined = reduce(combine, logarithms)
-    return log_softmax(combined if mean == "arithmetic" else combined / len(logarithms))
+    if mean == "geometric":
+        combined = combined / len(logarithms)
+    return log_softmax(combined, is_padded=is_padded)
 
 
 def align_values(scores: np.ndarray, indices: np.ndarray, size: int) -> np.ndarray:

@@ -64,7 +64,10 @@ class ConstituencyMeanArrays(MeanArrays):
 
 
 def _align_labels(scores: np.ndarray, indices: np.ndarray, size: int) -> np.ndarray:
-    """Arrange scores, [spans, label], as those of more labels; the new ones get the worst score."""
+    """Arrange scores over the labels of a parser, [spans, label], as scores over all labels.
+
+    A label that the parser does not know has the lowest score of the span.
+    """
     aligned = np.repeat(scores.min(1, keepdims=True), size, axis=1)
     aligned[:, indices] = scores
     return aligned

@@ -35,9 +35,9 @@ class Engine(ABC):
 
     @property
     def pads_batches(self) -> bool:
-        """Whether sentences are padded to the longest of their batch, so that results depend on it.
+        """Whether the network reads sentences that are padded to the longest one of their batch.
 
-        Sums over padding are rounded differently.
+        Sums over padding are rounded differently, so the scores of a sentence depend on its batch.
         """
         return True
 
@@ -62,7 +62,7 @@ class Engine(ABC):
 
     @abstractmethod
     def mean_network(self, family: "Family") -> type:
-        """The class of the networks of ensembles of parsers of a family that this engine runs."""
+        """Return the class of the networks of ensembles of a family, as this engine runs them."""
 
     @abstractmethod
     def context(self) -> AbstractContextManager[None]:

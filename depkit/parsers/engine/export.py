@@ -4,8 +4,8 @@ A parser has several graphs, whose arguments and results are named arrays:
 
 - words: from the arrays of inputs to the input vectors of the encoder
 - scores: from input vectors to what trees and columns are decoded from
-- labels: the scores of labels that the decoder asks for
-- deps: those of enhanced dependencies
+- labels: from what the decoder asks for, such as pairs of words, to the scores of labels
+- deps: the same for the labels of enhanced dependencies
 
 In all but the first, and in the graph of the tokenizer, products with constant matrices are
 computed in eight bits; see `static_quantisation`. The rest is float32.

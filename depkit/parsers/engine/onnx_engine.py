@@ -50,7 +50,8 @@ class Graphs:
             name: [value.name for value in session.get_outputs()]
             for name, session in self.sessions.items()
         }
-        # Whether each result of the graph `scores` is of pairs of words, [batch, length, length]
+        # For each result of the graph `scores`, whether it has a value for each pair of words,
+        # [batch, length, length]
         self.is_pairwise = {
             value.name: value.shape[1:2] == value.shape[2:3]
             for value in (self.sessions["scores"].get_outputs() if "scores" in paths else ())
@@ -82,8 +83,8 @@ class ArrayNetwork:
     def run(self, batch: Batch) -> Arrays:
         """Compute what trees and columns are decoded from, [batch, length, ...] each.
 
-        The sentences of each length are scored by themselves: padding would change how the sums
-        over the words of a sentence are rounded, so that scores would depend on the batch.
+        The graph is run once for each length of sentences: padding would change how the sums over
+        the words of a sentence are rounded, so that scores would depend on the batch.
         """
         vectors = batch.arrays.get("vectors")
         if vectors is None:
@@ -112,9 +113,11 @@ class ArrayNetwork:
 
 
 def _pad(parts: Sequence[np.ndarray], rows: Sequence[np.ndarray], of_pairs: bool) -> np.ndarray:
-    """Join results for sentences of different lengths, the longest last.
+    """Join results for sentences of different lengths in one array, and pad them with zeros.
 
-    Padding has the score 0; of pairs, -inf where only the second word is padding.
+    parts: the results for each length, the longest last; rows: for each part, the indices of its
+    sentences in the batch; of_pairs: whether there is a value for each pair of words. The padding
+    of the second word of a pair is -inf if the first word is not padding.
     """
     longest = parts[-1]
     joined = np.zeros((sum(map(len, rows)), *longest.shape[1:]), dtype=longest.dtype)

@@ -137,7 +137,7 @@ def compress_integers(model: Any) -> None:
     from onnx import TensorProto, helper, numpy_helper
 
     kept, casts = [], []
-    stored: dict[bytes, str] = {}  # the names of the small constants
+    stored: dict[tuple[tuple[int, ...], bytes], str] = {}  # names by shape and content
     for tensor in model.graph.initializer:
         kept.append(tensor)
         if tensor.data_type != TensorProto.INT64 or len(tensor.raw_data) < _MIN_SHARED:
@@ -146,7 +146,8 @@ def compress_integers(model: Any) -> None:
         small = array.astype(np.min_scalar_type(array.max()))
         if array.min() < 0 or small.dtype.itemsize == array.dtype.itemsize:
             continue
-        name = stored.setdefault(tensor.raw_data, f"{tensor.name}.small")
+        key = (tuple(tensor.dims), tensor.raw_data)
+        name = stored.setdefault(key, f"{tensor.name}.small")
         kept.pop()
         if name == f"{tensor.name}.small":
             kept.append(numpy_helper.from_array(small, name))

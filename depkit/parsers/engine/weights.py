@@ -18,7 +18,7 @@ from depkit.parsers.engine.eight_bits import COLUMNS, ROWS, TRANSPOSED, pack, un
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 
 MIN_SIZE = 16  # the smallest dimension of a matrix for which eight bits pay
-# The end of the name of the weights of an AttributeLinear that include those of its attributes
+# The end of the name in a file of weights that are the `folded_weight` of an AttributeLinear
 FOLDED = ".folded"
 # The beginnings of names of weights in older models, and what they are now
 RENAMED = {"inputs.char_projection.": "inputs.char.projection."}
@@ -50,15 +50,18 @@ def _rename(weight: str) -> str:
 
 
 def _unfold(weight: str) -> str:
-    """Return the name in the network of a weight that the file has with those of attributes."""
+    """Return the name in the network of a weight in a file, without the mark of a folded one."""
     return weight.removesuffix(FOLDED) + ".weight" if weight.endswith(FOLDED) else weight
 
 
-def _shared_weights(folded: Iterable[str], network: nn.Module) -> dict[str, Tensor]:
-    """Return zeros for the weights of attributes that others include, by name."""
+def _zero_shared_weights(names: Iterable[str], network: nn.Module) -> dict[str, Tensor]:
+    """Return zeros, by name, for the weights of attributes that folded weights include already.
+
+    names: those of all weights in a file.
+    """
     state = network.state_dict()
-    names = (name.removesuffix(FOLDED) + ".shared" for name in folded)
-    return {name: torch.zeros_like(state[name]) for name in names if name in state}
+    shared = [name.removesuffix(FOLDED) + ".shared" for name in names if name.endswith(FOLDED)]
+    return {name: torch.zeros_like(state[name]) for name in shared if name in state}
 
 
 def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
@@ -82,12 +85,11 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
     except Exception as error:  # torch has no common class for errors about impossible sizes
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{problem}: {reason}") from error
-    absent = _shared_weights([name for name in shapes if name.endswith(FOLDED)], network)
+    absent = _zero_shared_weights(shapes, network)
     expected = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
     found = {_unfold(name): shape for name, shape in shapes.items()}
-    if difference := find_difference(
-        expected, found | {k: list(x.shape) for k, x in absent.items()}
-    ):
+    found |= {name: list(tensor.shape) for name, tensor in absent.items()}
+    if difference := find_difference(expected, found):
         raise ModelError(f"{problem}: {difference}")
     try:
         weights = unpack(load_file(path))

@@ -67,7 +67,9 @@ class ArrayScores:
         return {
             "heads": heads,
             "are_decoded": are_decoded,
-            "log_probabilities": self.arc if are_decoded.all() else log_softmax(self.arc),
+            "log_probabilities": (
+                self.arc if are_decoded.all() else log_softmax(self.arc, is_padded=True)
+            ),
         }
 
     def label_scores(self, heads: np.ndarray, root_label: int | None) -> np.ndarray:
@@ -95,16 +97,23 @@ class ArrayScores:
         if probabilities:
             results["label_probability"] = _probabilities(label_scores, labels, temperatures.label)
         if probabilities == "local":
-            results["arc_probability"] = _probabilities(self.arc, heads, temperatures.arc)
+            results["arc_probability"] = _probabilities(
+                self.arc, heads, temperatures.arc, is_padded=True
+            )
         if probabilities == "marginal":
             results["arc"] = self.arc
         return results
 
 
-def _probabilities(scores: np.ndarray, indices: np.ndarray, temperature: float) -> np.ndarray:
-    """Compute the probabilities of chosen heads or labels, softmax(scores / temperature)."""
+def _probabilities(
+    scores: np.ndarray, indices: np.ndarray, temperature: float, *, is_padded: bool = False
+) -> np.ndarray:
+    """Compute the probabilities of chosen heads or labels, softmax(scores / temperature).
+
+    is_padded: as for `log_softmax`.
+    """
     with np.errstate(invalid="ignore"):  # If all scores of a row are -inf, it is NaN.
-        logarithms = log_softmax(scores / np.float32(temperature))
+        logarithms = log_softmax(scores / np.float32(temperature), is_padded=is_padded)
     result: np.ndarray = np.exp(np.take_along_axis(logarithms, indices[..., None], -1)[..., 0])
     return result
 
@@ -138,7 +147,7 @@ class BiaffineArrays(ArrayNetwork):
     ) -> ScoreArcs:
         """Return a function that scores the labels of arcs of a batch with a graph.
 
-        prefix: what the names of the vectors of words begin with in `results`.
+        prefix: the beginning of the names of the vectors of words in `results`.
         """
 
         def score_arcs(rows: np.ndarray, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
@@ -165,6 +174,6 @@ class BiaffineMeanArrays(MeanArrays):
             labels = [part.score_arcs(rows, dependents, heads) for part in scores]
             return self.mean_column("deprel", labels)
 
-        arc = log_mean([part.arc for part in scores], self.mean)
+        arc = log_mean([part.arc for part in scores], self.mean, is_padded=True)
         columns = self.mean_columns([part.columns for part in scores])
         return ArrayScores(arc, score_labels, columns, score_arcs)

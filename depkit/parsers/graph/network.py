@@ -372,7 +372,7 @@ class BiaffineNetwork(ParserNetwork):
 def _label_graph(scorer: LabelScorer, prefix: str = "") -> LabelGraph:
     """Make a function that scores the labels of arcs.
 
-    prefix: what the names of its arguments begin with among the results of `score_graph`.
+    prefix: the beginning of the names of its arguments in the results of `score_graph`.
     """
 
     def compute(arrays: dict[str, Tensor]) -> dict[str, Tensor]:

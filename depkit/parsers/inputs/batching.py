@@ -13,7 +13,7 @@ LONGEST_WORD = 32  # characters; the middle of a longer word is left out
 # The characters of forms of similar length are read together. These are the maximum numbers of
 # characters of the forms in each group.
 _GROUP_WIDTHS = (4, 8, 16, LONGEST_WORD)
-MAX_RATIO = 4  # of the longest and the shortest sentence of a batch; see `similar_batches`
+MAX_RATIO = 4  # of the longest to the shortest sentence of a batch; see `similar_batches`
 FORM_MULTIPLE = 32  # a group of forms is padded to a multiple of this number
 
 
@@ -158,7 +158,7 @@ def similar_batches(sizes: np.ndarray, tokens: int) -> list[np.ndarray]:
     """Group sentences of similar length into batches, the shortest first; return their indices.
 
     Args:
-        sizes: The lengths of the sentences, [sentences].
+        sizes: The lengths of the sentences, [sentences]; at least one.
         tokens: The maximum number of tokens in a batch, padding included. A longer sentence is a
             batch by itself.
     """

@@ -45,7 +45,7 @@ def hostile_trees() -> list[list[Word]]:
 
 
 def test_sentences_are_shown_as_their_text(tmp_path):
-    """Only texts that are not the words with spaces between them are in the page."""
+    """The page contains only those texts that differ from the words with spaces between them."""
     path = Path(write_trees(tmp_path / "gold.conllu", TREES[:3]))
     texts = iter(["The cats sleep here.", "Go home now", "\u202eBirds <b>see red cats"])
     content = re.sub(

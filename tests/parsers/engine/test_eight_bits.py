@@ -121,6 +121,21 @@ def test_large_constants_of_integers_are_stored_in_few_bits():
     assert size - model.ByteSize() == pytest.approx(2 * 8 * 3000 - 2 * 3000, abs=200)
 
 
+def test_constants_of_equal_content_and_different_shapes_keep_their_shapes():
+    table = np.arange(3000, dtype=np.int64)
+    graph = helper.make_graph(
+        [helper.make_node("Shape", ["b"], ["shape"]), helper.make_node("Size", ["a"], ["size"])],
+        "graph", [], [helper.make_tensor_value_info("shape", onnx.TensorProto.INT64, [2])],
+        [numpy_helper.from_array(table, "a"), numpy_helper.from_array(table[None], "b")],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    compress_integers(model)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    assert session.run(None, {})[0].tolist() == [1, 3000]
+
+
 def run_graph(model):
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]

@@ -175,6 +175,20 @@ def test_means_of_arrays_are_those_of_tensors():
     np.testing.assert_allclose(align_values(scores[0], indices, 9), expected, rtol=1e-5, atol=1e-5)
 
 
+def test_padding_does_not_change_probabilities():
+    generator = np.random.default_rng(1)
+    for length in (3, 10, 30, 150):
+        scores = generator.normal(0, 5, (2, 2, length, length)).astype(np.float32)
+        for padding in (1, 8, 30):
+            padded = np.pad(scores, [(0, 0)] * 3 + [(0, padding)], constant_values=-np.inf)
+            result = log_softmax(padded, is_padded=True)[..., :length]
+            assert (result == log_softmax(scores, is_padded=True)).all()
+            np.testing.assert_allclose(result, log_softmax(scores), rtol=1e-5, atol=1e-5)
+            for mean in ("arithmetic", "geometric"):
+                result = log_mean(padded, mean, is_padded=True)[..., :length]
+                assert (result == log_mean(scores, mean, is_padded=True)).all()
+
+
 @pytest.fixture(scope="module")
 def bundled():
     return load("en-ewt", engine="onnx", threads=1)

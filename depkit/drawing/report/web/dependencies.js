@@ -112,7 +112,7 @@ const LIST = {
   filters: ["relation", "predicted", "tag", "error", "distance", ...SYSTEM_FILTERS], defaults: { system: "0" },
   check: checkSystems, note: limitNote(packed), orders: sentenceOrders((sentence, system) => scoredErrors(sentence, system).length),
   text: (sentence) => packed.texts[sentence.number] ?? words(sentence).join(" "),
-  searched: (sentence) => `${packed.texts[sentence.number] ?? ""}\n${words(sentence).join(" ")}`,
+  searched: (sentence) => [packed.texts[sentence.number], words(sentence).join(" ")].filter(Boolean).join("\n"),
   article, matcher,
   fields: (box) => [
     ...systemFields(box),

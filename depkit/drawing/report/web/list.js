@@ -3,8 +3,9 @@
 //
 // The script of each page defines LIST:
 //   id, item: the id of the section, and the name of an item, as in #sentences and #sentence-3;
-//   items: each with its number from 1; text(item): the text that is shown; searched(item): the text
-//     and the words with spaces between them, which are searched;
+//   items: each with its number from 1; text(item): the text that is shown;
+//   searched(item): what is searched: the text and, on a line of its own, the words with spaces
+//     between them;
 //   filters, defaults: the names of the conditions in the address, and default values other than "";
 //   check(filter): corrects conditions that come from an address;
 //   fields(box): the fields of the form; box(label, name, options) makes one for a condition;
@@ -95,7 +96,7 @@ function writeForm() {
   const box = (label, key, options) => select(label, options, filter[key], (value) => change({ [key]: value }), { name: key });
   const parts = [
     ...LIST.fields(box),
-    make("label", {}, "Words (regular expression) ", make("input", {
+    make("label", {}, "Text or words (regular expression) ", make("input", {
       name: "words", type: "search", value: filter.words, autocomplete: "off", spellcheck: "false",
       onchange: (event) => change({ words: event.target.value }) })),
     box("Order", "order", LIST.orders.map(([name, text]) => [name, text])),

@@ -25,7 +25,7 @@ const LIST = {
   note: data.found === suspects.length ? "" : `This page contains the first ${count(suspects.length, "suspect")} of ${data.found.toLocaleString("en")}.`,
   orders: [["", "most suspicious first"], ["treebank", "as in the treebank", () => (a, b) => a.sentence - b.sentence || a.word - b.word]],
   text: (suspect) => suspect.text || wordsOf(suspect),
-  searched: (suspect) => `${suspect.text}\n${wordsOf(suspect)}`,
+  searched: (suspect) => [suspect.text, wordsOf(suspect)].filter(Boolean).join("\n"),
   article,
   matcher: ({ kind, source, annotation, alternative, decision }) => {
     const conditions = Object.entries({ kind, source, goldValue: annotation, otherValue: alternative }).filter(([, value]) => value);
