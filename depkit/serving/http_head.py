@@ -67,7 +67,7 @@ def read_head(stream: BinaryIO, first_line: bytes) -> Head:
             raise RequestError(
                 HTTPStatus.BAD_REQUEST, "a header is not a name, a colon and a value"
             )
-        name, value = name.lower(), value.strip()
+        name, value = name.lower(), value.strip(" \t\r\n")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     raise RequestError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "there are too many headers")
 
@@ -76,7 +76,7 @@ def _split_first_line(line: bytes) -> tuple[str, str, tuple[int, int]]:
     """Return the method, the address and the version of HTTP."""
     if len(line) > MAX_LINE:
         raise RequestError(HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long")
-    words = line.decode("latin-1").split()
+    words = line.decode("latin-1").rstrip("\r\n").split(" ")
     match = _VERSION.fullmatch(words[-1]) if len(words) == 3 else None
     if not match:
         raise RequestError(

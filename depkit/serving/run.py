@@ -30,7 +30,7 @@ from depkit.files.streams import is_written_directly, open_output
 from depkit.parsers.base import Parser
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
-from depkit.parsers.loading import choose_common_engine, load
+from depkit.parsers.loading import choose_common_engine, choose_engine, load
 from depkit.parsers.model_directory import find_model, read_ensemble
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import load_tokenizer
@@ -233,7 +233,7 @@ def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
 def _load_parser(names: Models, job: Job) -> Parser:
     """Load models of a job; raise ConfigError for options that their family does not have."""
     engine = job.engine
-    if len(names) > 1 and engine == "auto":
+    if len(names) > 1 and choose_engine(engine) == "auto":
         engine = choose_common_engine(names, job.device, job.precision, job.settings)
     models = [
         load(

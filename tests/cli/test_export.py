@@ -48,6 +48,19 @@ def test_the_former_name_of_distribute_is_understood():
     assert parse(TINY, "--engine", "processes", "-q")[1] == ""
 
 
+def test_models_without_graphs_are_combined_with_torch(tiny, tmp_path, monkeypatch, capfd):
+    """Unless the engine is prescribed, by the option or by the environment."""
+    monkeypatch.setenv("DEPKIT_ENGINE", "auto")
+    directory = save_parser(make_random_parser(tiny, 1), tmp_path / "model")
+    command = [str(TINY), "--model", str(directory), "--model", "en-ewt", "--device", "cpu"]
+    expected = parse(*command, "--engine", "torch")[0]
+    assert parse(*command)[0] == expected
+    message = "cannot be run by the engine onnx: the model lacks exported graphs"
+    assert_fails(capfd, ["parse", *command, "--engine", "onnx"], 2, message)
+    monkeypatch.setenv("DEPKIT_ENGINE", "onnx")
+    assert_fails(capfd, ["parse", *command], 2, message)
+
+
 def test_wrong_engines_are_refused(capfd):
     assert_fails(capfd, ["parse", str(TINY), "--engine", "tf"], 2, "'auto', 'onnx', 'torch'")
     assert_fails(capfd, ["tag", str(TINY), "--engine", "ray"], 2, "'auto', 'onnx', 'torch'")

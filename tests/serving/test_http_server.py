@@ -279,6 +279,8 @@ def test_a_wrong_parameter_is_answered_with_one_line(parameters, message, server
         (["GET /models HTTP/1.1", "a : b"], 400),
         (["GET /models HTTP/1.1", "a: b", " continued"], 400),
         (["GET /models"], 400),
+        (["GET\xa0/models HTTP/1.1"], 400),
+        (["GET  /models HTTP/1.1"], 400),
         (["POST /process HTTP/1.1", "Content-Length: 1", "Content-Length: 2"], 400),
         (["POST /process HTTP/1.1"], 411),
         (["POST /process HTTP/1.1", "Transfer-Encoding: chunked"], 411),
