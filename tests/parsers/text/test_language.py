@@ -54,9 +54,25 @@ def test_every_bundled_model_has_a_profile_of_its_language():
 
 
 @pytest.mark.parametrize("text", ["Guten Tag", "", "12345 67890 " * 50, "?!" * 100])
-def test_a_short_text_has_no_language(text):
-    assert find_language(text, read_profiles()) is None
+def test_a_short_text_gives_no_warning(text):
     assert find_other_language(text, "en") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("Le garçon a acheté un livre à la librairie.", "fr"),
+        ("Der Junge hat ein Buch gekauft.", "de"),
+        ("El niño compró un libro.", "es"),
+        ("The boy bought a book.", "en-ewt"),
+        ("O menino comprou um livro na livraria.", "pt"),
+        ("少年は本屋で新しい本を買って、それから家に帰りました。", "ja"),
+        ("Il ragazzo ha comprato un libro.", "it"),
+        ("Poika osti kirjan.", "fi"),
+    ],
+)
+def test_one_sentence_is_enough_to_choose_a_model(text, model):
+    assert choose_model(text) == model
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -85,7 +101,7 @@ def test_a_clear_language(language):
         "Tegnap egész nap a kertben dolgoztunk, és este mindenki fáradt volt.",
         "昨天我们整天都在花园里工作，晚上大家都很累，但是没有人想在晚饭前去睡觉。" * 3,
         "qwxz jkvq zzxw pqkj vbnx qqwz kjxv zxqj wqzx vkjq pxzq jqxk zvwq xkqj qzxv jwqk xzqv",
-        f"{ENGLISH} {GERMAN}", "A short text.", "", "1, 2, 3, 4 " * 100,
+        f"{ENGLISH} {GERMAN}", "Hi.", "", "1, 2, 3, 4 " * 100,
     ],
 )  # fmt: skip
 def test_a_language_that_is_not_clear(text):
