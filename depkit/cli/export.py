@@ -1,7 +1,7 @@
 """`depkit export`: writes the graphs of a model, with which it is run without torch."""
 
 import os
-from itertools import chain
+from itertools import chain, islice
 from typing import Annotated
 
 import typer
@@ -21,11 +21,15 @@ def export_command(
 ) -> None:
     """Export a model, so that it is parsed with ONNX Runtime and without torch."""
     from depkit.corpus.io import read
-    from depkit.parsers.export import export_model
+    from depkit.files.errors import DataError
+    from depkit.parsers.export import NUM_SENTENCES, export_model
 
     files = (read(file, encoding=encoding) for file in sentences or ())
+    first = list(islice(chain.from_iterable(files), NUM_SENTENCES))
+    if sentences and not first:
+        raise DataError(f"{', '.join(sentences)}: there are no sentences")
     say = None if quiet else print_message
-    paths = export_model(model, chain.from_iterable(files), output or None, say=say)
+    paths = export_model(model, first, output or None, say=say)
     if not quiet:
         folder = output or os.path.commonpath([path.parent for path in paths])
         names = ", ".join(os.path.relpath(path, folder) for path in paths)

@@ -35,6 +35,11 @@ def test_what_cannot_be_exported_is_said(tiny, tmp_path, capfd):
     assert_fails(capfd, ["export", str(tmp_path / "none")], 1, "there is no model")
     assert_fails(capfd, ["export", "en-ewt"], 2, "a bundled model is not changed", "--output")
     assert_fails(capfd, ["export", "en-ewt", "-o", str(tmp_path)], 2, "exists already")
+    empty = tmp_path / "empty.conllu"
+    empty.write_text("")
+    command = ["export", "en-ewt", "--sentences", str(empty), "-o", str(tmp_path / "copy")]
+    assert_fails(capfd, command, 1, "empty.conllu: there are no sentences")
+    assert not (tmp_path / "copy").exists()
     parser = make_random_parser(tiny, 1, inputs=Inputs(word=6, draft=3), encoder="selfatt")
     directory = save_parser(parser, tmp_path / "model")
     assert_fails(capfd, ["export", str(directory)], 2, "cannot be exported")

@@ -1,7 +1,7 @@
 """Classifiers of tags, FEATS and lemmas, their losses, and the means of several networks."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from depkit.nn.means import align_values, log_mean
 from depkit.nn.soft_targets import SoftColumn, soft_cross_entropy
 from depkit.parsers.columns.config import TagScorer
 from depkit.parsers.columns.lemmas import ABSENT, CANDIDATES
+from depkit.parsers.columns.mean_scores import MeanScores
 from depkit.parsers.columns.soft_targets import WEIGHT
 from depkit.parsers.engine.device import PendingCopies, best_indices, fetch, send
 from depkit.parsers.ensemble_config import Mean
@@ -81,58 +82,28 @@ class ColumnScores(dict[str, Tensor]):
         return fetch(self.best(unknown))
 
 
-class MeanNetwork:
-    """The networks of several parsers of a family, whose probabilities are averaged.
+class MeanNetwork(MeanScores):
+    """The networks of several parsers.
 
-    A batch is a list of one batch for each parser. Labels and tags are matched by name; a column is
-    averaged over the parsers that predict it. The scores of all parsers are in memory at the same
-    time. The activations of an encoder are freed before the next one runs, except those that the
-    scores of labels need.
+    The scores of all parsers are in memory at the same time. The activations of an encoder are
+    freed before the next one runs, except those that the scores of labels need.
     """
 
+    column_scores = ColumnScores
+
     def __init__(self, members: Sequence["Parser"], mean: Mean, vocabulary: Vocabulary) -> None:
-        self.engines: list[Any] = [member.engine for member in members]
+        super().__init__(members, mean, vocabulary)
         networks = [member.network for member in members if not member.members]
         share_transformers([network.inputs.part("context") for network in networks])
-        self.mean: Mean = mean
-        self.sizes = {name: len(table) for name, table in vocabulary.columns.items()}
-        self.indices = [
-            {
-                name: send(
-                    torch.tensor([vocabulary.columns[name].indices[x] for x in table.symbols]),
-                    member.device,
-                )
-                for name, table in member.vocabulary.columns.items()
-                if name in vocabulary.columns
-            }
-            for member in members
-        ]
 
-    def tag_scores(self, batch: Sequence[Batch]) -> ColumnScores:
-        """Compute the logarithms of the mean probabilities of each predicted column."""
-        pairs = zip(self.engines, batch, strict=True)
-        return self.mean_columns([engine.tag_scores(part) for engine, part in pairs])
+    def make_indices(self, indices: list[int], member: "Parser") -> Tensor:
+        return send(torch.tensor(indices), member.device)
 
-    def mean_columns(self, scores: Sequence[ColumnScores]) -> ColumnScores:
-        """Average the scores of each column; scores: those of each parser."""
-        names = dict.fromkeys(name for member_scores in scores for name in member_scores)
-        return ColumnScores(
-            {name: self.mean_column(name, [part.get(name) for part in scores]) for name in names}
-        )
+    def align(self, scores: Tensor, indices: Tensor, size: int) -> Tensor:
+        return align_values(scores, indices, size)
 
-    def mean_column(self, column: str, scores: Sequence[Tensor | None]) -> Tensor:
-        """Return the logarithms of mean probabilities, [batch, length, value].
-
-        scores: the logits of each parser over its own values; None if it has none.
-        """
-        return log_mean(
-            (
-                align_values(member_scores, indices[column], self.sizes[column])
-                for indices, member_scores in zip(self.indices, scores, strict=True)
-                if member_scores is not None
-            ),
-            self.mean,
-        )
+    def average(self, scores: Iterable[Tensor]) -> Tensor:
+        return log_mean(scores, self.mean)
 
 
 def make_output(config: TagScorer, column: str, symbols: Sequence[str]) -> nn.Module:

@@ -168,8 +168,7 @@ class ConstituencyMean(MeanNetwork):
 
         For a label that a parser does not know, the score of its worst label counts.
         """
-        pairs = zip(self.engines, batch, strict=True)
-        scores = [engine.score(part) for engine, part in pairs]
+        scores = self.scores_of(batch)
 
         def score_spans(*spans: Tensor) -> Tensor:
             total: Tensor | float = 0.0

@@ -91,3 +91,13 @@ class Engine(ABC):
     @abstractmethod
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Return whether an error means that the host or the device ran out of memory."""
+
+    def score(self, batch: Any) -> Any:
+        """Score a batch; the result is the family's, see `score` of its network."""
+        with self.context():
+            return self.network.score(batch)
+
+    def tag_scores(self, batch: Any) -> Any:
+        """Score the tags of a batch, without trees; see `columns.network.ColumnScores`."""
+        with self.context():
+            return self.network.tag_scores(batch)

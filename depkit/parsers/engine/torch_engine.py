@@ -79,13 +79,3 @@ class TorchEngine(Engine):
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         return is_out_of_memory(error)
-
-    def score(self, batch: Any) -> Any:
-        """Score a batch; the result is the family's, see `score` of its network."""
-        with self.context():
-            return self.network.score(batch)
-
-    def tag_scores(self, batch: Any) -> Any:
-        """Score the tags of a batch, without trees; see `columns.network.ColumnScores`."""
-        with self.context():
-            return self.network.tag_scores(batch)

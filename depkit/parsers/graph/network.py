@@ -391,8 +391,7 @@ class BiaffineMean(MeanNetwork):
 
     def score(self, batch: Sequence[Batch]) -> Scores:
         """Compute the logarithms of the mean probabilities of arcs, labels and columns."""
-        pairs = zip(self.engines, batch, strict=True)
-        scores = [engine.score(part) for engine, part in pairs]
+        scores = self.scores_of(batch)
 
         def average(score: Callable[[Scores], Tensor]) -> Tensor:
             labels = []
