@@ -22,6 +22,7 @@ rows have the numbers of kernels, copies and waits of an update and of a batch o
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -134,7 +135,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     add(
         "--set", metavar="RECIPE:KEY=VALUE", action="append", default=[], help="setting of a recipe"
     )
-    add("--only", metavar="TEXT", default="", help="measure only rows with TEXT in group or name")
+    add("--only", metavar="REGEX", default="", help="measure only rows whose group and name match")
     add("--first-row", type=int, help=argparse.SUPPRESS)  # index of the first row of this process
     add("--end", type=float, help=argparse.SUPPRESS)  # of the measurements, as time.monotonic()
     arguments = parser.parse_args(argv)
@@ -146,7 +147,9 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 def main(argv: Sequence[str]) -> None:
     arguments = parse_arguments(argv)
-    planned_rows = [row for row in plan_rows() if arguments.only in f"{row.group} {row.name}"]
+    planned_rows = [
+        row for row in plan_rows() if re.search(arguments.only, f"{row.group} {row.name}")
+    ]
     if arguments.first_row is not None:
         with arguments.output.open("a", encoding="utf-8") as stream:
             for figures in measure(planned_rows[arguments.first_row :], arguments, arguments.end):
