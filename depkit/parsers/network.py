@@ -148,7 +148,9 @@ class ParserNetwork(nn.Module):
         if inputs.label is not None:
             vectors = sequences.add_to_words(inputs.label(batch["draft.label"])[:, 1:])
             graph = sequences.graph(batch["draft.head"][:, 1:])
-        encoded = self.encoder(self.input_dropout(vectors), sequences.lengths, graph)
+        encoded = self.encoder(
+            self.input_dropout(vectors), sequences.lengths, graph, sizes=sequences.counts
+        )
         return sequences.words(encoded)
 
     def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:

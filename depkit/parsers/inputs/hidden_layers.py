@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 Layers = Literal["single", "average", "mix"]
 Rows = Tensor | slice  # the indices of some sequences of a batch
 
+# The longest sequence of a group is at most so many times as long as the shortest one, and two more
+# positions. A GPU needs more time for another group than for padding.
+_CPU_RATIO, _GPU_RATIO = 1.25, 2.0
+
 
 def context_layers(transformer: Transformer, config: "Context", batch: Batch) -> Tensor:
     """Compute a transformer's layers for the words of a batch.
@@ -120,7 +124,7 @@ def run_by_length(
     Returns:
         [sequences, width, ...], zeros where `run` has returned nothing.
     """
-    groups = group_by_length(lengths)
+    groups = group_by_length(lengths, _CPU_RATIO if device.type == "cpu" else _GPU_RATIO)
     if len(groups) <= 1:
         return run(slice(None), width)
     order = send(torch.from_numpy(np.concatenate(groups)), device)
@@ -132,16 +136,17 @@ def run_by_length(
     return torch.cat(parts)[order.argsort()]
 
 
-def group_by_length(lengths: np.ndarray) -> list[np.ndarray]:
+def group_by_length(lengths: np.ndarray, ratio: float = _CPU_RATIO) -> list[np.ndarray]:
     """Divide sequences into groups of similar lengths; return the indices of each group.
 
-    lengths: [sequences].
+    lengths: [sequences]; ratio: that of the longest to the shortest sequence of a group, at most,
+    apart from two positions.
     """
     order = np.argsort(lengths, kind="stable")
     ordered = lengths[order]
     groups, start = [], 0
     while start < len(order):
-        end = int(np.searchsorted(ordered, ordered[start] * 1.25 + 2, side="right"))
+        end = int(np.searchsorted(ordered, ordered[start] * ratio + 2, side="right"))
         groups.append(order[start:end])
         start = end
     return groups

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from depkit.nn.graph_attention import heads_of_positions
+from depkit.parsers.engine.device import send
 from depkit.parsers.engine.transfer import send_arrays
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.hidden_layers import piece_counts
@@ -26,21 +27,26 @@ class PieceSequences:
         which is the first special piece, and at padding.
     word: [sentence, position], at each piece of a word after the first, the position of the first
         one; -1 elsewhere.
+    counts: [sentence], the same numbers as `lengths`, on the host.
     """
 
     vectors: Tensor
     lengths: Tensor
     first: Tensor
     word: Tensor
+    counts: np.ndarray
 
     @property
     def device(self) -> torch.device:
         return self.vectors.device
 
-    def select(self, rows: Tensor) -> "PieceSequences":
+    def select(self, rows: np.ndarray) -> "PieceSequences":
         """Return the sentences with the indices `rows`, in which an index may be repeated."""
-        parts = self.vectors, self.lengths, self.first, self.word
-        return PieceSequences(*(part[rows] for part in parts))
+        on_device = send(torch.from_numpy(rows.astype(np.int64)), self.device)
+        return PieceSequences(
+            self.vectors[on_device], self.lengths[on_device], self.first[on_device],
+            self.word[on_device], self.counts[rows],
+        )  # fmt: skip
 
     def with_root(self, root: Tensor) -> "PieceSequences":
         """Insert a vector after the first special piece, which represents w0 from then on."""
@@ -51,7 +57,7 @@ class PieceSequences:
         first[:, 0] = 1
         word = torch.where(self.word >= 0, self.word + 1, -1)
         word = torch.cat((word[:, :1], torch.full_like(word[:, :1], -1), word[:, 1:]), dim=1)
-        return PieceSequences(vectors, self.lengths + 1, first, word)
+        return PieceSequences(vectors, self.lengths + 1, first, word, self.counts + 1)
 
     def add_to_words(self, vectors: Tensor) -> Tensor:
         """Return the vectors of pieces, after adding a vector to the first piece of each word.
@@ -110,8 +116,9 @@ class PieceInputs(nn.Module):
     def forward(self, batch: Batch) -> PieceSequences:
         """Make the sequences of the sentences of a batch."""
         vectors = self._bodies[0].get_input_embeddings()(batch["pieces.ids"])
-        arrays = send_arrays(arrange_pieces(batch), vectors.device)
-        sequences = PieceSequences(vectors, **arrays)
+        arranged = arrange_pieces(batch)
+        arrays = send_arrays(arranged, vectors.device)
+        sequences = PieceSequences(vectors, **arrays, counts=arranged["lengths"])
         if self.tag is None:
             return sequences
         vectors = sequences.add_to_words(self.tag(batch["tag"])[:, 1:])

@@ -6,6 +6,7 @@ weights and position embeddings, and add relation embeddings to each attention l
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -56,26 +57,28 @@ class TransformerEncoder(nn.Module):
         lengths: Tensor,
         graph: Tensor | None = None,
         positions: Tensor | None = None,
+        *,
+        sizes: np.ndarray,
     ) -> Tensor:
         """Map x, [batch, length, size], and lengths, [batch], to [batch, length, output_size].
 
         graph: [batch, length], see `GraphAttention.forward`; positions: [batch, length], None to
-        number them from 0. Sequences that are read in windows are always numbered from 0.
+        number them from 0; sizes: the lengths, on the host. Sequences that are read in windows are
+        always numbered from 0.
         """
         if x.shape[1] <= self.max_length:
-            if x.device.type != "cpu":  # the host would have to wait for the lengths
-                return self._run(x, lengths, graph, positions)
 
             def run(rows: Rows, width: int) -> Tensor:
                 parts = (None if y is None else y[rows, :width] for y in (graph, positions))
                 return self._run(x[rows, :width], lengths[rows], *parts)
 
-            return run_by_length(lengths.numpy(), x.shape[1], x.device, run)
+            return run_by_length(sizes, x.shape[1], x.device, run)
         encoded = x.new_zeros(*x.shape[:2], self.output_size)
-        sizes = lengths.tolist()
-        short = [row for row, size in enumerate(sizes) if size <= self.max_length]
+        short = [row for row, size in enumerate(sizes.tolist()) if size <= self.max_length]
         groups = [(short, self.max_length)] if short else []
-        groups += [([row], size) for row, size in enumerate(sizes) if size > self.max_length]
+        groups += [
+            ([row], size) for row, size in enumerate(sizes.tolist()) if size > self.max_length
+        ]
         for rows, size in groups:
             part = None if graph is None else graph[rows, :size]
             encoded[rows, :size] = self._run_windows(x[rows, :size], lengths[rows], part)

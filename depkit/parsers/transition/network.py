@@ -205,7 +205,8 @@ class TransitionNetwork(ParserNetwork):
                 pieces = words.add_to_words(self.label_vectors(attached))
                 graph = words.graph(heads)
             on_device["lengths"] = words.lengths  # of pieces
-            return Encoded(words.words(self._run_encoder(pieces, on_device, graph)))
+            encoded = self._run_encoder(pieces, on_device, graph, words.counts)
+            return Encoded(words.words(encoded))
         vectors: Tensor = words
         if self.scorer.graph:
             longest = labels.shape[1]
@@ -218,7 +219,7 @@ class TransitionNetwork(ParserNetwork):
             vectors = table.gather(1, rows) + self.segments(on_device["segment"])
         if self.scorer.graph:
             graph = heads_of_positions(heads, vectors.shape[1])
-        return Encoded(self._run_encoder(vectors, on_device, graph), position)
+        return Encoded(self._run_encoder(vectors, on_device, graph, arrays["lengths"]), position)
 
     def _arrange(self, states: States, num_nodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Arrange the nodes of states as the encoder reads them, see `arrange_states`.
@@ -245,10 +246,20 @@ class TransitionNetwork(ParserNetwork):
         return arrays, position
 
     def _run_encoder(
-        self, vectors: Tensor, arrays: dict[str, Tensor], graph: Tensor | None
+        self,
+        vectors: Tensor,
+        arrays: dict[str, Tensor],
+        graph: Tensor | None,
+        sizes: np.ndarray,
     ) -> Tensor:
-        """Run the encoder; arrays: "lengths" and maybe "places", the numbers of the positions."""
+        """Run the encoder.
+
+        arrays: "lengths", and maybe "places", the numbers of the positions; sizes: the lengths, on
+        the host.
+        """
         options: dict[str, Any] = {"graph": graph} if self.scorer.graph else {}
+        if self.pieces is not None:
+            options["sizes"] = sizes
         if "places" in arrays:
             options["positions"] = arrays["places"]
         encoded = self.encoder(self.input_dropout(vectors), arrays["lengths"], **options)
@@ -335,8 +346,9 @@ def number_segments(segment: np.ndarray) -> np.ndarray:
 
 def select_rows(words: Words, rows: np.ndarray) -> Words:
     """Return the vectors of some sentences, which may repeat."""
-    indices = send(torch.from_numpy(rows.astype(np.int64)), words.device)
-    return words.select(indices) if isinstance(words, PieceSequences) else words[indices]
+    if isinstance(words, PieceSequences):
+        return words.select(rows)
+    return words[send(torch.from_numpy(rows.astype(np.int64)), words.device)]
 
 
 class Reader:

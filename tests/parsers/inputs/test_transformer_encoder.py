@@ -119,7 +119,7 @@ def test_the_attention_of_a_layer_is_that_of_the_equations(bert):
         passes.append((arguments[0][0], output[0][0]))
 
     layer.register_forward_hook(record)
-    encoder(x, torch.tensor([5]), arcs)
+    encoder(x, torch.tensor([5]), arcs, sizes=np.array([5]))
     ((inputs, outputs),) = passes
     heads = [part(inputs).view(5, 2, 8) for part in (layer.query, layer.key, layer.value)]
     graph = getattr(layer, GRAPH)
@@ -139,19 +139,20 @@ def test_long_sequences_are_read_in_windows(bert, length):
     encoder = TransformerEncoder(
         bert.width, PretrainedEncoder(), transformer=bert, reads_graph=True
     )
-    sizes = [length, 24, 7]
+    sizes = np.array([length, 24, 7])
     x, words = torch.randn(3, length, 16), torch.arange(length - 1)
-    heads = torch.stack([(words + 1).where(words < size - 2, -1) for size in sizes])
+    heads = torch.stack([(words + 1).where(words < size - 2, -1) for size in sizes.tolist()])
     graph = heads_of_positions(heads, length)
 
     def encode(row, window):
         begin, end, _ = window.indices(length)
         inside = graph[[row], window] - begin
         inside[(inside < 0) | (inside >= end - begin)] = -1
-        return encoder(x[[row], window], torch.tensor([end - begin]), inside)[0]
+        size = np.array([end - begin])
+        return encoder(x[[row], window], torch.tensor(size), inside, sizes=size)[0]
 
-    encoded = encoder(x, torch.tensor(sizes), graph)
-    for row, size in enumerate(sizes):
+    encoded = encoder(x, torch.tensor(sizes), graph, sizes=sizes)
+    for row, size in enumerate(sizes.tolist()):
         torch.testing.assert_close(encoded[row, :size], encode(row, slice(0, size)))
     torch.testing.assert_close(encoded[0, :10], encode(0, slice(0, 24))[:10])
     if (length - 24) % 12 == 0:  # then the last window is full
