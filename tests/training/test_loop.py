@@ -379,6 +379,17 @@ def test_a_large_dev_part_is_scored_after_some_epochs(
     assert [record["epoch"] for record in records if "LAS" in record] == scored
 
 
+@pytest.mark.parametrize(("large_seconds", "tokens"), [(1.01, 60), (1.6, 46), (4.0, 20)])
+def test_smaller_batches_must_save_time(large_seconds, tokens, tiny, monkeypatch):
+    """Where no batch fits, at least half of the time of an update depends on the words."""
+    monkeypatch.setattr(budget, "MIN_BATCH_TOKENS", 20)
+    seconds = {20: 1.0, 60: large_seconds}
+    monkeypatch.setattr(budget, "_time_update", lambda update, sizes, tokens: seconds[tokens])
+    sizes = np.array([len(sentence) + 1 for sentence in tiny])
+    fitted = fit_to_time(Training(batch_tokens=60, updates=10), sizes, print, 0.1)
+    assert fitted.batch_tokens == tokens
+
+
 def test_batches_suit_the_time(tiny, tmp_path, monkeypatch):
     """The batches are as large as the required number of updates allows, and stay so."""
     monkeypatch.setattr(budget, "MIN_BATCH_TOKENS", 20)
