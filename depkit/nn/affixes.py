@@ -56,6 +56,11 @@ class AffixEmbedding(nn.Module):
         self.classes: Tensor
         self.register_buffer("lower_case", torch.tensor(lower_case), persistent=False)
         self.register_buffer("classes", torch.tensor(classes), persistent=False)
+        # These are tensors of the module, because a GPU would wait for copies of constants.
+        self.class_bits: Tensor
+        self.factors: Tensor
+        self.register_buffer("class_bits", 2 ** torch.arange(self.num_classes), persistent=False)
+        self.register_buffer("factors", torch.tensor([[n] for n in _MULTIPLIERS]), persistent=False)
 
     def forward(self, characters: Tensor, lengths: Tensor) -> Tensor:
         """Compute the vectors of words, [words, longest] character indices -> [words, size]."""
@@ -69,12 +74,10 @@ class AffixEmbedding(nn.Module):
         )
         if self.training and self.dropout:
             keys = keys.masked_fill(torch.rand(keys.shape, device=keys.device) < self.dropout, 0)
-        rows = [
-            # The upper bits of the product depend on all bits of the key.
-            torch.where(keys == 0, 0, 1 + (keys * factor >> 33 & 0x3FFFFFFF) % self.rows)
-            for factor in _MULTIPLIERS
-        ]
-        return sum_rows(self.table, torch.cat(rows, dim=1))
+        # The upper bits of the product depend on all bits of the key.
+        hashed = 1 + (keys[:, None] * self.factors >> 33 & 0x3FFFFFFF) % self.rows
+        rows = torch.where(keys[:, None] == 0, 0, hashed)  # [words, HASHES, keys]
+        return sum_rows(self.table, rows.flatten(1))
 
     def _affix_keys(
         self, characters: Tensor, lengths: Tensor, longest: int, from_end: bool
@@ -89,8 +92,8 @@ class AffixEmbedding(nn.Module):
         # The end of the word is the character 0, which is padding and in no word.
         selected = torch.where(offset < lengths[:, None], self.lower_case[selected], 0)
         keys, key = [], torch.full_like(lengths, 2 if from_end else 1)
-        for i in range(longest):
-            key = key * _POLYNOMIAL + selected[:, i] + 1
+        for unit in (selected + 1).unbind(1):
+            key = torch.add(unit, key, alpha=_POLYNOMIAL)
             keys.append(key)
         return torch.where(offset <= lengths[:, None], torch.stack(keys, dim=1), 0)
 
@@ -98,9 +101,10 @@ class AffixEmbedding(nn.Module):
         """Compute a number for the shape of each word, [words, 1]."""
         classes = self.classes[characters]
         inside = torch.arange(characters.shape[1], device=characters.device) < lengths[:, None]
-        present = torch.zeros_like(lengths)
-        for number in range(self.num_classes):
-            present |= ((classes == number) & inside).any(1).long() << number
+        # Padding has a column of its own, which is left out.
+        found = classes.new_zeros(len(classes), self.num_classes + 1)
+        found = found.scatter(1, torch.where(inside, classes, self.num_classes), 1)
+        present = (found[:, :-1] * self.class_bits).sum(1)
         last = classes.gather(1, lengths[:, None] - 1).squeeze(1)
         key = (classes[:, 0] * 8 + last) * 64 + present
         return (key * _POLYNOMIAL + 3)[:, None]
