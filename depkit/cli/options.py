@@ -164,7 +164,7 @@ Output = Annotated[str, option(OUTPUT, "--output", "-o", metavar="FILE")]
 OutputDir = Annotated[str, option(OUTPUT, metavar="DIR")]
 Elmo = Annotated[list[str] | None, option(DATA, "--elmo", metavar="FILE")]
 BatchTokens = Annotated[
-    int | None, option(MACHINE, min=1, show_default="1200 on a CPU, 4000 on a GPU")
+    int | None, option(MACHINE, min=1, show_default="1200 on a CPU, 16000 on a GPU")
 ]
 
 # Options of the commands that train

@@ -432,7 +432,7 @@ def parse_without_network(setup: Setup, end: float) -> Figures:
 
     with patch.object(BiaffineNetwork, "score", scores):
         with patch.object(FormCache, "vectors", vectors):
-            return parse(setup, 4000, end)
+            return parse(setup, 16000, end)
 
 
 def parse_as_a_process(setup: Setup, end: float) -> Figures:

@@ -351,7 +351,7 @@ def test_pages_contain_synopsis_options_and_environment(tmp_path: Path) -> None:
             "depkit parse [OPTION]... [FILE]...",
             "--decode mst|eisner|argmax",
             "-o, --output FILE",
-            "N must be 1 or more. Default: 1200 on a CPU, 4000 on a GPU. --threads N",
+            "N must be 1 or more. Default: 1200 on a CPU, 16000 on a GPU. --threads N",
             "DEPKIT_MODEL This sets --model",
             "An option on the command line takes",
             "130 The command was interrupted.",
