@@ -53,7 +53,7 @@ class Connection(BaseRequestHandler):
         self.reader = DeadlineReader(self.socket, self.server.limits.client_seconds)
         self.stream = io.BufferedReader(self.reader)
         self.head = _NO_HEAD
-        self.has_unread_body = self.is_kept = False
+        self.has_unread_body = self.is_kept = self.may_receive_more = False
 
     def handle(self) -> None:
         """Answer requests until the connection is to end."""
@@ -76,9 +76,10 @@ class Connection(BaseRequestHandler):
     def finish(self) -> None:
         """End the connection so that the client can read the response.
 
-        If the client is still sending, closing the connection at once would discard the response.
+        If the client is still sending, a body or further requests that it has sent without waiting,
+        closing the connection at once would discard the response (RFC 9112, section 9.6).
         """
-        if not self.has_unread_body:
+        if not self.may_receive_more:
             return
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
@@ -267,6 +268,8 @@ class Connection(BaseRequestHandler):
         would be taken for the next one.
         """
         self.is_kept = not (self.head.is_last or self.has_unread_body) and self.server.has_room
+        is_end = self.head.is_last and not self.has_unread_body
+        self.may_receive_more = not (self.is_kept or is_end)
         parts = list(parts)
         size = sum(map(len, parts))
         lines = {

@@ -57,6 +57,8 @@ def read_head(stream: BinaryIO, first_line: bytes) -> Head:
         line = stream.readline(MAX_LINE + 1)
         if line in (b"\r\n", b"\n"):
             is_last = version < (1, 1) or "close" in headers.get("connection", "").lower()
+            if version < (1, 1):  # such a client would take "100 Continue" for the response
+                headers.pop("expect", None)
             return Head(method, target, headers, is_last)
         if len(line) > MAX_LINE:
             raise RequestError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a header is too long")

@@ -7,6 +7,7 @@ import http.client
 import io
 import json
 import socket
+import time
 from threading import Event, Thread
 from urllib.parse import urlencode
 
@@ -360,6 +361,26 @@ def test_connections_are_not_kept_if_there_are_many(start):
     answer = read_to_end(connect(server, b"GET /models HTTP/1.1\r\n\r\n"))
     assert b" 200 OK" in answer and b"Connection: close" in answer
     silent.close()
+
+
+def test_requests_that_are_not_answered_do_not_discard_a_response(start):
+    """The server ends a connection, and reads what the client has sent and still sends."""
+    server = start(requests=1)
+    silent = connect(server)
+    wait_for(lambda: server.num_connections == 1)
+    request = b"GET /models HTTP/1.1\r\n\r\n"
+    with connect(server, request * 10_000) as connection, connection.makefile("rb") as stream:
+        assert stream.read().count(b"HTTP/1.1 ") == 1
+        for _ in range(20):  # fails if the server has closed the connection
+            connection.sendall(request)
+            time.sleep(0.005)
+    silent.close()
+
+
+def test_clients_of_http_1_0_are_given_no_permission(server):
+    head, _, body = make_post(urlencode({"data": "a", "input": "vertical"})).partition(b"\r\n\r\n")
+    head = head.replace(b"HTTP/1.1", b"HTTP/1.0") + b"\r\nExpect: 100-continue\r\n\r\n"
+    assert read_to_end(connect(server, head + body)).startswith(b"HTTP/1.1 200 ")
 
 
 def test_stopping_ends_kept_connections(start):
