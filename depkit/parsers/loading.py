@@ -62,8 +62,9 @@ def load(
         settings: Settings KEY=VALUE, see `config.apply_test_time_settings`.
         engine: "onnx" is ONNX Runtime, which runs models with exported graphs on a CPU. "torch"
             runs all models. "auto" is the value of the environment variable DEPKIT_ENGINE if it has
-            one; otherwise ONNX Runtime where it can be used, unless `device` is "auto" and there
-            is a GPU.
+            one, otherwise ONNX Runtime where it can be used. A GPU would wait for Python most of
+            the time with models that have graphs, and takes seconds to start, so it must be asked
+            for with `device`.
 
     Raises:
         ModelError: A file is missing or damaged, files do not belong together, or the model cannot
@@ -82,7 +83,7 @@ def load(
     obstacle = find_obstacle(path, device, precision, settings or [])
     if name == "onnx" and obstacle:
         raise ConfigError(f"{path} cannot be run by the engine onnx: {obstacle}")
-    if name == "torch" or obstacle or (name == "auto" and device == "auto" and has_gpu()):
+    if name == "torch" or obstacle:
         from depkit.parsers.torch_loading import load_on_torch
 
         return load_on_torch(model, device, precision, threads=threads, settings=settings)

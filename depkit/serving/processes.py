@@ -13,7 +13,8 @@ from functools import partial
 from multiprocessing.queues import Queue
 
 from depkit.files.children import Bond, run_child
-from depkit.parsers.loading import has_gpu
+from depkit.parsers.loading import choose_common_engine, choose_engine, has_gpu
+from depkit.serving.job import Job
 from depkit.serving.parts import Task
 from depkit.serving.plan import Plan
 from depkit.serving.worker import Annotate, Result, Worker
@@ -32,7 +33,7 @@ def start_processes(plan: Plan) -> Iterator[Annotate]:
     """
     job, context = plan.job, multiprocessing.get_context("spawn")
     devices: Queue[str] = context.Queue()
-    names = _find_devices(job.device)
+    names = _find_devices(job)
     for number in range(job.workers):
         devices.put(names[number % len(names)])
     job = replace(job, threads=job.threads or max(1, (os.cpu_count() or 1) // job.workers))
@@ -52,13 +53,20 @@ def start_processes(plan: Plan) -> Iterator[Annotate]:
             process.terminate()
 
 
-def _find_devices(name: str) -> list[str]:
-    """Return the devices that a name stands for; torch is imported only to look for GPUs."""
-    if name == "cpu" or (name == "auto" and not has_gpu()):
+def _find_devices(job: Job) -> list[str]:
+    """Return the devices of the workers; torch is imported only to look for GPUs."""
+    if job.device == "auto":
+        engine = choose_engine(job.engine)
+        needs_torch = engine == "torch" or "torch" == choose_common_engine(
+            job.models, job.device, job.precision, job.settings
+        )
+        if not (needs_torch and has_gpu()):
+            return ["cpu"]
+    if job.device == "cpu":
         return ["cpu"]
     from depkit.parsers.engine.device import find_devices
 
-    return [str(device) for device in find_devices(name)]
+    return [str(device) for device in find_devices(job.device)]
 
 
 def _annotate_tasks(

@@ -10,7 +10,8 @@ from depkit.cli.main import run
 from depkit.corpus import blocks, reader, text
 from depkit.corpus.io import read, write
 from depkit.corpus.parquet import batches, files
-from depkit.serving import parts
+from depkit.parsers.engine import device
+from depkit.serving import parts, processes
 from depkit.serving import run as serving_run
 from depkit.serving.job import Job
 from depkit.serving.parts import divide
@@ -120,6 +121,26 @@ def test_a_shard_without_blocks_is_an_empty_file(inputs, tmp_path):
     options = ["--output-dir", tmp_path, "--shard", "1/3", "--workers", "2"]
     assert parse(inputs[0], *options) == 0
     assert (tmp_path / "a.1-of-3.conllu").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, ["cpu"]),
+        ({"device": "cpu", "engine": "torch"}, ["cpu"]),
+        ({"engine": "torch"}, ["cuda:0", "cuda:1"]),
+        ({"precision": "float32"}, ["cuda:0", "cuda:1"]),
+        ({"device": "cuda:1"}, ["cuda:1"]),
+    ],
+)
+def test_workers_take_gpus_in_turn_where_the_engine_can_use_them(options, names, monkeypatch):
+    monkeypatch.setenv("DEPKIT_ENGINE", "auto")
+    monkeypatch.setattr(processes, "has_gpu", lambda: True)
+    gpus = ["cuda:0", "cuda:1"]
+    monkeypatch.setattr(
+        device, "find_devices", lambda name: gpus if name == "auto" else name.split(",")
+    )
+    assert processes._find_devices(Job(["a.txt"], ["en-ewt"], **options)) == names
 
 
 def test_tasks_cover_the_blocks_of_a_shard(inputs, small_blocks):

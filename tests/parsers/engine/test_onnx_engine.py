@@ -58,6 +58,7 @@ from tests.parsers.small_parsers import (
     save_parser,
     texts,
 )
+from tests.pretend_gpu import WHY_NOT, pretend_gpu
 
 TYPES = {"I8": "INT8", "F16": "FLOAT16", "F32": "FLOAT"}  # in safetensors and in ONNX
 DATA = Path(__file__).parents[2] / "data"
@@ -395,6 +396,15 @@ def test_text_is_parsed_where_torch_cannot_be_imported():
 def test_what_an_engine_cannot_do_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         load("en-ewt", **arguments)
+
+
+@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+def test_a_model_with_graphs_does_not_use_a_gpu_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.setenv("DEPKIT_ENGINE", "auto")
+    with pretend_gpu():
+        assert isinstance(load("en-ewt").engine, OnnxEngine)
+        for options in ({"device": "cuda"}, {"precision": "float32"}, {"engine": "torch"}):
+            assert load("en-ewt", **options).torch_device.type == "cuda"
 
 
 def test_the_environment_chooses_the_engine(monkeypatch):
