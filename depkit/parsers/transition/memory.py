@@ -119,6 +119,10 @@ class Composition(nn.Module):
         self.no_dependent = nn.Parameter(torch.zeros(size)) if self.composes_all else None
         self.first = nn.Linear(3 * size, size)
         self.second = nn.Linear(size, size)
+        if self.skips:
+            # Words are composed again and again, so a random layer would soon hide what they were.
+            nn.init.zeros_(self.second.weight)
+            nn.init.zeros_(self.second.bias)
 
     def start(self, words: Tensor) -> Composed:
         """Return the words before the first transition; words: [sentence, position, size]."""
