@@ -56,13 +56,14 @@ def start_processes(plan: Plan) -> Iterator[Annotate]:
 def _find_devices(job: Job) -> list[str]:
     """Return the devices of the workers; torch is imported only to look for GPUs."""
     if job.device == "auto":
-        engine = choose_engine(job.engine)
-        needs_torch = engine == "torch" or "torch" == choose_common_engine(
-            job.models, job.device, job.precision, job.settings
+        engines = (
+            choose_engine(job.engine),
+            choose_common_engine(job.models, job.device, job.precision, job.settings),
         )
-        if not (needs_torch and has_gpu()):
-            return ["cpu"]
-    if job.device == "cpu":
+        uses_gpus = "torch" in engines and has_gpu()
+    else:
+        uses_gpus = job.device != "cpu"
+    if not uses_gpus:
         return ["cpu"]
     from depkit.parsers.engine.device import find_devices
 
