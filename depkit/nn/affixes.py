@@ -56,7 +56,7 @@ class AffixEmbedding(nn.Module):
         self.classes: Tensor
         self.register_buffer("lower_case", torch.tensor(lower_case), persistent=False)
         self.register_buffer("classes", torch.tensor(classes), persistent=False)
-        # These are tensors of the module, because a GPU would wait for copies of constants.
+        # Constants that `forward` made would be copied to a GPU each time.
         self.class_bits: Tensor
         self.factors: Tensor
         self.register_buffer("class_bits", 2 ** torch.arange(self.num_classes), persistent=False)
@@ -101,7 +101,7 @@ class AffixEmbedding(nn.Module):
         """Compute a number for the shape of each word, [words, 1]."""
         classes = self.classes[characters]
         inside = torch.arange(characters.shape[1], device=characters.device) < lengths[:, None]
-        # Padding has a column of its own, which is left out.
+        # Padding is counted in an extra last column, which is then dropped.
         found = classes.new_zeros(len(classes), self.num_classes + 1)
         found = found.scatter(1, torch.where(inside, classes, self.num_classes), 1)
         present = (found[:, :-1] * self.class_bits).sum(1)

@@ -62,9 +62,8 @@ def load(
         settings: Settings KEY=VALUE, see `config.apply_test_time_settings`.
         engine: "onnx" is ONNX Runtime, which runs models with exported graphs on a CPU. "torch"
             runs all models. "auto" is the value of the environment variable DEPKIT_ENGINE if it has
-            one, otherwise ONNX Runtime where it can be used. A GPU would wait for Python most of
-            the time with models that have graphs, and takes seconds to start, so it must be asked
-            for with `device`.
+            one, otherwise ONNX Runtime where it can be used, even if there is a GPU: torch on a GPU
+            starts seconds later and is hardly faster with models that have graphs.
 
     Raises:
         ModelError: A file is missing or damaged, files do not belong together, or the model cannot
@@ -113,6 +112,21 @@ def choose_common_engine(
     paths = map(find_model, models)
     obstacles = [find_obstacle(path, device, precision, settings) for path in paths]
     return "torch" if any(obstacles) else "auto"
+
+
+def uses_torch(
+    models: Sequence[PathLike],
+    *,
+    engine: EngineName,
+    device: str,
+    precision: str,
+    settings: Sequence[str],
+) -> bool:
+    """Return whether `load` runs models that are combined with torch; its arguments are those."""
+    name = choose_engine(engine)
+    if name == "auto":
+        name = choose_common_engine(models, device, precision, settings)
+    return name == "torch"
 
 
 def find_obstacle(path: Path, device: str, precision: str, settings: Sequence[str]) -> str:

@@ -149,7 +149,10 @@ class ParserNetwork(nn.Module):
             vectors = sequences.add_to_words(inputs.label(batch["draft.label"])[:, 1:])
             graph = sequences.graph(batch["draft.head"][:, 1:])
         encoded = self.encoder(
-            self.input_dropout(vectors), sequences.lengths, graph, sizes=sequences.counts
+            self.input_dropout(vectors),
+            sequences.lengths,
+            graph,
+            host_lengths=sequences.host_lengths,
         )
         return sequences.words(encoded)
 

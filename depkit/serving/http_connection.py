@@ -76,8 +76,8 @@ class Connection(BaseRequestHandler):
     def finish(self) -> None:
         """End the connection so that the client can read the response.
 
-        If the client is still sending, a body or further requests that it has sent without waiting,
-        closing the connection at once would discard the response (RFC 9112, section 9.6).
+        If the client is still sending (a body, or further requests), closing at once would reset
+        the connection, and the client could lose the response (RFC 9112, section 9.6).
         """
         if not self.may_receive_more:
             return
@@ -103,6 +103,7 @@ class Connection(BaseRequestHandler):
             status, size = error.status, 0
             self._send_error(error)
         except OSError:  # The client is gone, or is too slow.
+            self.may_receive_more = False
             self._log("the client is gone", began)
             return False
         self._log(f"{status.value} {size} bytes", began)

@@ -18,6 +18,7 @@ from depkit.corpus.formats import (
 from depkit.corpus.io import PathLike
 from depkit.files.storage import check_url, is_rereadable, is_url
 from depkit.parsers.families import get_family
+from depkit.parsers.loading import uses_torch
 from depkit.parsers.model_directory import (
     ENSEMBLE,
     find_model,
@@ -55,6 +56,18 @@ class Plan:
     format: str | None  # of the output; None for that of the input
     shard: Shard | None  # the part of each file that is read; None for all of it
     notes: tuple[str, ...] = ()  # what to tell the user
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether torch runs a model of the job, so that it can use a GPU."""
+        job = self.job
+        return any(
+            uses_torch(
+                models, engine=job.engine, device=job.device, precision=job.precision,
+                settings=job.settings,
+            )
+            for models in {file.models for file in self.files}
+        )  # fmt: skip
 
 
 def resolve(job: Job) -> Plan:

@@ -13,8 +13,7 @@ from functools import partial
 from multiprocessing.queues import Queue
 
 from depkit.files.children import Bond, run_child
-from depkit.parsers.loading import choose_common_engine, choose_engine, has_gpu
-from depkit.serving.job import Job
+from depkit.parsers.loading import has_gpu
 from depkit.serving.parts import Task
 from depkit.serving.plan import Plan
 from depkit.serving.worker import Annotate, Result, Worker
@@ -33,7 +32,7 @@ def start_processes(plan: Plan) -> Iterator[Annotate]:
     """
     job, context = plan.job, multiprocessing.get_context("spawn")
     devices: Queue[str] = context.Queue()
-    names = _find_devices(job)
+    names = _find_devices(plan)
     for number in range(job.workers):
         devices.put(names[number % len(names)])
     job = replace(job, threads=job.threads or max(1, (os.cpu_count() or 1) // job.workers))
@@ -53,21 +52,14 @@ def start_processes(plan: Plan) -> Iterator[Annotate]:
             process.terminate()
 
 
-def _find_devices(job: Job) -> list[str]:
+def _find_devices(plan: Plan) -> list[str]:
     """Return the devices of the workers; torch is imported only to look for GPUs."""
-    if job.device == "auto":
-        engines = (
-            choose_engine(job.engine),
-            choose_common_engine(job.models, job.device, job.precision, job.settings),
-        )
-        uses_gpus = "torch" in engines and has_gpu()
-    else:
-        uses_gpus = job.device != "cpu"
-    if not uses_gpus:
+    name = plan.job.device
+    if name == "cpu" or (name == "auto" and not (plan.uses_torch and has_gpu())):
         return ["cpu"]
     from depkit.parsers.engine.device import find_devices
 
-    return [str(device) for device in find_devices(job.device)]
+    return [str(device) for device in find_devices(name)]
 
 
 def _annotate_tasks(

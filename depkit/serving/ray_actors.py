@@ -77,7 +77,7 @@ def start_actors(plan: Plan, note: Callable[[str], None]) -> Iterator[Annotate]:
             _connect(ray, job.address, job.workers * threads)
             uses_gpu = job.device == "cuda"
             if job.device == "auto":
-                uses_gpu = ray.cluster_resources().get("GPU", 0) > 0
+                uses_gpu = plan.uses_torch and ray.cluster_resources().get("GPU", 0) > 0
             job = replace(job, threads=threads, device="cuda" if uses_gpu else job.device)
             actors = _Actors(ray, replace(plan, job=job), note)
             actors.start()

@@ -19,9 +19,9 @@ def fit_to_time(
     """Return the settings with the batch size with which `training.updates` updates fit.
 
     The time of a batch is assumed to be linear in the number of tokens. The batches become as large
-    as possible, but not larger than before, and not smaller than MIN_BATCH_TOKENS or than batches
-    of which half of the time does not depend on the number of tokens. On a GPU, this may be most of
-    the time, and smaller batches would make a training read fewer words with hardly more updates.
+    as possible, but not larger than before. They are not made smaller than MIN_BATCH_TOKENS, nor
+    than the size at which the fixed cost of a batch, which is high on a GPU, is half of its time:
+    smaller ones would read fewer words in hardly more updates.
 
     sizes: those of the examples of an epoch; update: computes the gradients of a batch of examples.
     """
@@ -34,8 +34,8 @@ def fit_to_time(
     per_token = max(1e-9, (large_seconds - small_seconds) / (large - small))
     available = UPDATE_SHARE * seconds / (training.updates * training.accumulate)  # for a batch
     tokens = small + int((available - small_seconds) / per_token)
-    half_fixed = int(small_seconds / per_token) - small
-    return replace(training, batch_tokens=min(large, max(small, half_fixed, tokens)))
+    half_fixed_tokens = int(small_seconds / per_token) - small
+    return replace(training, batch_tokens=min(large, max(small, half_fixed_tokens, tokens)))
 
 
 def _time_update(update: Callable[[np.ndarray], None], sizes: np.ndarray, tokens: int) -> float:

@@ -206,8 +206,7 @@ def _fit_batches_to_time(run: Run) -> None:
             run.plan.seed, weight_settings(run.plan.recipe), run.state.origin.data
         )
         progress.say(
-            f"{progress.label}batches of {training.batch_tokens} tokens, for"
-            f" {training.updates:,} updates in the time"
+            f"{progress.label}batches of {training.batch_tokens} tokens, because of the time"
         )
 
 

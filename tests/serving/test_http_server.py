@@ -363,7 +363,7 @@ def test_connections_are_not_kept_if_there_are_many(start):
     silent.close()
 
 
-def test_requests_that_are_not_answered_do_not_discard_a_response(start):
+def test_unanswered_pipelined_requests_do_not_discard_the_response(start):
     """The server ends a connection, and reads what the client has sent and still sends."""
     server = start(requests=1)
     silent = connect(server)
@@ -377,7 +377,7 @@ def test_requests_that_are_not_answered_do_not_discard_a_response(start):
     silent.close()
 
 
-def test_clients_of_http_1_0_are_given_no_permission(server):
+def test_http_1_0_clients_get_no_100_continue(server):
     head, _, body = make_post(urlencode({"data": "a", "input": "vertical"})).partition(b"\r\n\r\n")
     head = head.replace(b"HTTP/1.1", b"HTTP/1.0") + b"\r\nExpect: 100-continue\r\n\r\n"
     assert read_to_end(connect(server, head + body)).startswith(b"HTTP/1.1 200 ")

@@ -127,20 +127,25 @@ def test_a_shard_without_blocks_is_an_empty_file(inputs, tmp_path):
     ("options", "names"),
     [
         ({}, ["cpu"]),
+        ({"models": ["auto"]}, ["cpu"]),
         ({"device": "cpu", "engine": "torch"}, ["cpu"]),
+        ({"engine": "onnx"}, ["cpu"]),
         ({"engine": "torch"}, ["cuda:0", "cuda:1"]),
-        ({"precision": "float32"}, ["cuda:0", "cuda:1"]),
+        ({"models": ["auto"], "precision": "float32"}, ["cuda:0", "cuda:1"]),
         ({"device": "cuda:1"}, ["cuda:1"]),
     ],
 )
-def test_workers_take_gpus_in_turn_where_the_engine_can_use_them(options, names, monkeypatch):
+def test_workers_have_gpus_if_torch_runs_the_model(options, names, tmp_path, monkeypatch):
     monkeypatch.setenv("DEPKIT_ENGINE", "auto")
     monkeypatch.setattr(processes, "has_gpu", lambda: True)
     gpus = ["cuda:0", "cuda:1"]
     monkeypatch.setattr(
         device, "find_devices", lambda name: gpus if name == "auto" else name.split(",")
     )
-    assert processes._find_devices(Job(["a.txt"], ["en-ewt"], **options)) == names
+    path = tmp_path / "a.txt"
+    path.write_text("This is a sentence in English, and this is another one.\n")
+    plan = resolve(Job([str(path)], **({"models": ["en-ewt"], "workers": 2} | options)))
+    assert processes._find_devices(plan) == names
 
 
 def test_tasks_cover_the_blocks_of_a_shard(inputs, small_blocks):

@@ -381,7 +381,7 @@ def test_a_large_dev_part_is_scored_after_some_epochs(
 
 @pytest.mark.parametrize(("large_seconds", "tokens"), [(1.01, 60), (1.6, 46), (4.0, 20)])
 def test_smaller_batches_must_save_time(large_seconds, tokens, tiny, monkeypatch):
-    """Where no batch fits, at least half of the time of an update depends on the words."""
+    """If no batch fits, batches stay so large that at most half of their time is a fixed cost."""
     monkeypatch.setattr(budget, "MIN_BATCH_TOKENS", 20)
     seconds = {20: 1.0, 60: large_seconds}
     monkeypatch.setattr(budget, "_time_update", lambda update, sizes, tokens: seconds[tokens])

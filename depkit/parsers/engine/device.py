@@ -38,16 +38,18 @@ def find_device(name: str = "auto") -> torch.device:
     """
     if name != "auto" and name.partition(":")[0] not in ("cpu", "cuda", "mps"):
         raise ConfigError(f"there is no device {name!r}; it can be auto, cpu, cuda, cuda:N or mps")
-    if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
+    if name == "auto" and not torch.cuda.is_available():
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    name = "cuda" if name == "auto" else name
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise ConfigError(f"this computer has no device {name!r}: {reason}") from None
+    if device.type == "cuda":
+        # cuDNN plans the attention of each new batch shape, which takes longer than an update.
+        torch.backends.cuda.enable_cudnn_sdp(False)
     return device
 
 

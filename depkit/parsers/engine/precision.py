@@ -1,25 +1,11 @@
 """The precision in which a device multiplies matrices."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
-
-# Without cuDNN, which makes a plan for each new shape of a batch; this takes longer than an update.
-_ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
-@contextmanager
-def autocast(device: torch.device, precision: torch.dtype) -> Iterator[None]:
-    """Enable automatic mixed precision, unless it is float32, and fast attention for any shape."""
-    with ExitStack() as stack:
-        stack.enter_context(
-            torch.autocast(device.type, precision, enabled=precision != torch.float32)
-        )
-        if device.type == "cuda":
-            stack.enter_context(sdpa_kernel(_ATTENTION))
-        yield
+def autocast(device: torch.device, precision: torch.dtype) -> torch.autocast:
+    """Return a context for automatic mixed precision; with float32, it does nothing."""
+    return torch.autocast(device.type, precision, enabled=precision != torch.float32)
 
 
 def best_precision(device: torch.device) -> torch.dtype:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Layers = Literal["single", "average", "mix"]
 Rows = Tensor | slice  # the indices of some sequences of a batch
 
-# The longest sequence of a group is at most so many times as long as the shortest one, and two more
-# positions. A GPU needs more time for another group than for padding.
+# In a group, the longest sequence has at most so many times the length of the shortest one, plus 2.
+# On a GPU, another group costs more than padding.
 _CPU_RATIO, _GPU_RATIO = 1.25, 2.0
 
 
@@ -139,8 +139,8 @@ def run_by_length(
 def group_by_length(lengths: np.ndarray, ratio: float = _CPU_RATIO) -> list[np.ndarray]:
     """Divide sequences into groups of similar lengths; return the indices of each group.
 
-    lengths: [sequences]; ratio: that of the longest to the shortest sequence of a group, at most,
-    apart from two positions.
+    lengths: [sequences]; ratio: the longest sequence of a group has at most this number of times
+    the length of the shortest one, plus 2.
     """
     order = np.argsort(lengths, kind="stable")
     ordered = lengths[order]

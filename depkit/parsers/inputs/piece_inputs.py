@@ -27,14 +27,14 @@ class PieceSequences:
         which is the first special piece, and at padding.
     word: [sentence, position], at each piece of a word after the first, the position of the first
         one; -1 elsewhere.
-    counts: [sentence], the same numbers as `lengths`, on the host.
+    host_lengths: [sentence], the same numbers as `lengths`, on the host.
     """
 
     vectors: Tensor
     lengths: Tensor
     first: Tensor
     word: Tensor
-    counts: np.ndarray
+    host_lengths: np.ndarray
 
     @property
     def device(self) -> torch.device:
@@ -45,7 +45,7 @@ class PieceSequences:
         on_device = send(torch.from_numpy(rows.astype(np.int64)), self.device)
         return PieceSequences(
             self.vectors[on_device], self.lengths[on_device], self.first[on_device],
-            self.word[on_device], self.counts[rows],
+            self.word[on_device], self.host_lengths[rows],
         )  # fmt: skip
 
     def with_root(self, root: Tensor) -> "PieceSequences":
@@ -57,7 +57,7 @@ class PieceSequences:
         first[:, 0] = 1
         word = torch.where(self.word >= 0, self.word + 1, -1)
         word = torch.cat((word[:, :1], torch.full_like(word[:, :1], -1), word[:, 1:]), dim=1)
-        return PieceSequences(vectors, self.lengths + 1, first, word, self.counts + 1)
+        return PieceSequences(vectors, self.lengths + 1, first, word, self.host_lengths + 1)
 
     def add_to_words(self, vectors: Tensor) -> Tensor:
         """Return the vectors of pieces, after adding a vector to the first piece of each word.
@@ -118,7 +118,7 @@ class PieceInputs(nn.Module):
         vectors = self._bodies[0].get_input_embeddings()(batch["pieces.ids"])
         arranged = arrange_pieces(batch)
         arrays = send_arrays(arranged, vectors.device)
-        sequences = PieceSequences(vectors, **arrays, counts=arranged["lengths"])
+        sequences = PieceSequences(vectors, **arrays, host_lengths=arranged["lengths"])
         if self.tag is None:
             return sequences
         vectors = sequences.add_to_words(self.tag(batch["tag"])[:, 1:])

@@ -15,7 +15,8 @@ from depkit.nn.settings import PretrainedEncoder
 from depkit.parsers.inputs.hidden_layers import Rows, run_by_length
 from depkit.parsers.inputs.transformer import Transformer, TransformerError
 
-_ATTENTION = "depkit_graph"  # the name under which `_attend` is registered
+# The name under which `_attend` is registered, and of the argument with the graph
+_ATTENTION = "depkit_graph"
 GRAPH = "graph_attention"  # the attribute of an attention layer that holds its `GraphAttention`
 
 
@@ -58,13 +59,13 @@ class TransformerEncoder(nn.Module):
         graph: Tensor | None = None,
         positions: Tensor | None = None,
         *,
-        sizes: np.ndarray,
+        host_lengths: np.ndarray,
     ) -> Tensor:
         """Map x, [batch, length, size], and lengths, [batch], to [batch, length, output_size].
 
         graph: [batch, length], see `GraphAttention.forward`; positions: [batch, length], None to
-        number them from 0; sizes: the lengths, on the host. Sequences that are read in windows are
-        always numbered from 0.
+        number them from 0; host_lengths: the lengths, on the host. Sequences that are read in
+        windows are always numbered from 0.
         """
         if x.shape[1] <= self.max_length:
 
@@ -72,13 +73,12 @@ class TransformerEncoder(nn.Module):
                 parts = (None if y is None else y[rows, :width] for y in (graph, positions))
                 return self._run(x[rows, :width], lengths[rows], *parts)
 
-            return run_by_length(sizes, x.shape[1], x.device, run)
+            return run_by_length(host_lengths, x.shape[1], x.device, run)
         encoded = x.new_zeros(*x.shape[:2], self.output_size)
-        short = [row for row, size in enumerate(sizes.tolist()) if size <= self.max_length]
+        sizes = host_lengths.tolist()
+        short = [row for row, size in enumerate(sizes) if size <= self.max_length]
         groups = [(short, self.max_length)] if short else []
-        groups += [
-            ([row], size) for row, size in enumerate(sizes.tolist()) if size > self.max_length
-        ]
+        groups += [([row], size) for row, size in enumerate(sizes) if size > self.max_length]
         for rows, size in groups:
             part = None if graph is None else graph[rows, :size]
             encoded[rows, :size] = self._run_windows(x[rows, :size], lengths[rows], part)
@@ -112,24 +112,12 @@ class TransformerEncoder(nn.Module):
     ) -> Tensor:
         (body,) = self._bodies
         mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-        if self.reads_graph:
-            for layer in _attention_layers(body):
-                getattr(layer, GRAPH).graph = graph
         options = {} if positions is None else {"position_ids": positions}
+        if self.reads_graph and graph is not None:
+            options[_ATTENTION] = graph  # transformers passes it on to `_attend`
         output = body(inputs_embeds=x, attention_mask=mask.long(), return_dict=True, **options)
         encoded: Tensor = output.last_hidden_state
         return encoded
-
-
-class _LayerGraph(GraphAttention):
-    """The relation embeddings of one layer, and the graph of the current batch."""
-
-    graph: Tensor | None = None
-
-
-def _attention_layers(body: Any) -> list[nn.Module]:
-    """Return the attention layers that `_extend_attention` has extended."""
-    return [module for module in body.modules() if hasattr(module, GRAPH)]
 
 
 def _extend_attention(body: Any) -> None:
@@ -149,7 +137,7 @@ def _extend_attention(body: Any) -> None:
 
     def record(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *rest: Any,
                **options: Any) -> tuple[Tensor, None]:  # fmt: skip
-        if query.shape == key.shape == value.shape:
+        if query.shape == key.shape == value.shape and _ATTENTION in options:
             sizes[module] = query.shape[-1]
         return value.transpose(1, 2), None
 
@@ -159,7 +147,8 @@ def _extend_attention(body: Any) -> None:
     device = next(body.parameters()).device
     try:
         with torch.no_grad():
-            body(inputs_embeds=torch.zeros(1, 2, body.config.hidden_size, device=device))
+            x = torch.zeros(1, 2, body.config.hidden_size, device=device)
+            body(inputs_embeds=x, **{_ATTENTION: torch.full((1, 2), -1, device=device)})
     finally:
         AttentionInterface.register(_ATTENTION, _attend)
     if len(sizes) != body.config.num_hidden_layers:
@@ -168,7 +157,7 @@ def _extend_attention(body: Any) -> None:
             " graph; use one like BERT, or choose encoder.kind=selfatt, which reads its output"
         )
     for module, size in sizes.items():
-        module.add_module(GRAPH, _LayerGraph(size).to(device))
+        module.add_module(GRAPH, GraphAttention(size).to(device))
 
 
 def _attend(
@@ -179,6 +168,7 @@ def _attend(
     *masks: Tensor | None,
     scaling: float | None = None,
     dropout: float = 0.0,
+    depkit_graph: Tensor | None = None,
     **_options: Any,
 ) -> tuple[Tensor, None]:
     """Compute the attention of a layer; transformers calls this. See `GraphAttention.forward`."""
@@ -188,4 +178,4 @@ def _attend(
         query = query * (scaling * query.shape[-1] ** 0.5)
     if attention_mask is None:
         attention_mask = torch.ones(key.shape[-2], dtype=torch.bool, device=query.device)
-    return layer(query, key, value, attention_mask, graph=layer.graph, dropout=dropout), None
+    return layer(query, key, value, attention_mask, graph=depkit_graph, dropout=dropout), None

@@ -120,7 +120,8 @@ class Composition(nn.Module):
         self.first = nn.Linear(3 * size, size)
         self.second = nn.Linear(size, size)
         if self.skips:
-            # Words are composed again and again, so a random layer would soon hide what they were.
+            # Composition starts as the identity: it is applied at each transition, and random
+            # outputs would soon outweigh the vectors of the words.
             nn.init.zeros_(self.second.weight)
             nn.init.zeros_(self.second.bias)
 

@@ -205,7 +205,7 @@ class TransitionNetwork(ParserNetwork):
                 pieces = words.add_to_words(self.label_vectors(attached))
                 graph = words.graph(heads)
             on_device["lengths"] = words.lengths  # of pieces
-            encoded = self._run_encoder(pieces, on_device, graph, words.counts)
+            encoded = self._run_encoder(pieces, on_device, graph, words.host_lengths)
             return Encoded(words.words(encoded))
         vectors: Tensor = words
         if self.scorer.graph:
@@ -250,16 +250,16 @@ class TransitionNetwork(ParserNetwork):
         vectors: Tensor,
         arrays: dict[str, Tensor],
         graph: Tensor | None,
-        sizes: np.ndarray,
+        host_lengths: np.ndarray,
     ) -> Tensor:
         """Run the encoder.
 
-        arrays: "lengths", and maybe "places", the numbers of the positions; sizes: the lengths, on
-        the host.
+        arrays: "lengths", and, with scorer.separate_positions, "places", the number of each
+        position in its segment; host_lengths: the lengths, on the host.
         """
         options: dict[str, Any] = {"graph": graph} if self.scorer.graph else {}
         if self.pieces is not None:
-            options["sizes"] = sizes
+            options["host_lengths"] = host_lengths
         if "places" in arrays:
             options["positions"] = arrays["places"]
         encoded = self.encoder(self.input_dropout(vectors), arrays["lengths"], **options)

@@ -399,7 +399,7 @@ def test_what_an_engine_cannot_do_is_refused(arguments, message):
 
 
 @pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
-def test_a_model_with_graphs_does_not_use_a_gpu_unless_it_is_asked_for(monkeypatch):
+def test_onnx_runtime_is_preferred_to_a_gpu_unless_an_option_needs_torch(monkeypatch):
     monkeypatch.setenv("DEPKIT_ENGINE", "auto")
     with pretend_gpu():
         assert isinstance(load("en-ewt").engine, OnnxEngine)

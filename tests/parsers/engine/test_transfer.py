@@ -1,11 +1,14 @@
-"""The arrays of a batch are sent together, and come out as they were."""
+"""Arrays of a batch are sent together and come out as they were; a GPU is set up when found."""
 
 import numpy as np
+import pytest
 import torch
 
 from depkit.parsers.engine import transfer
+from depkit.parsers.engine.device import find_device
 from depkit.parsers.engine.transfer import send_batch
 from depkit.parsers.inputs.batching import Batch
+from tests.pretend_gpu import WHY_NOT, pretend_gpu
 
 CPU = torch.device("cpu")
 ARRAYS = {
@@ -36,3 +39,14 @@ def test_on_a_cpu_nothing_is_copied_and_the_host_keeps_the_arrays():
     first["lengths"][0] = 7
     assert second["lengths"][0] == first.host["lengths"][0] == 7
     ARRAYS["lengths"][0] = 3
+
+
+@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+@pytest.mark.parametrize("name", ["auto", "cuda", "cuda:1"])
+def test_attention_on_a_gpu_is_not_that_of_cudnn(name, monkeypatch):
+    switched = []
+    monkeypatch.setattr(torch.backends.cuda, "enable_cudnn_sdp", switched.append)
+    assert find_device("cpu").type == "cpu" and not switched
+    with pretend_gpu():
+        assert find_device(name).type == "cuda"
+    assert switched == [False]

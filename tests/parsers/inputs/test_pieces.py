@@ -27,6 +27,7 @@ from tests.parsers.inputs.small_transformers import (
     starts_and_sizes,
     word_pieces,
 )
+from tests.pretend_gpu import WHY_NOT, pretend_gpu
 
 
 def pieces_by_word(pieces: Pieces) -> list[list[int]]:
@@ -298,3 +299,18 @@ def test_sequences_of_similar_lengths_are_run_together(lengths):
     assert len(sizes) == max(1, len(groups))
     if lengths == [5, 90, 6, 5, 91, 7, 200, 1]:
         assert sizes == [1, 4 * 7, 2 * 91, 200]
+
+
+@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+def test_on_a_gpu_there_are_fewer_groups():
+    lengths, widths = np.array([5, 24, 12, 6, 24]), []
+    with pretend_gpu():
+        x = torch.arange(1.0, 5 * 24 + 1).view(5, 24).to("cuda")
+
+        def run(rows, longest):
+            widths.append(longest)
+            return x[rows, :longest]
+
+        result = run_by_length(lengths, 24, x.device, run).cpu()
+    assert widths == [12, 24]
+    assert torch.equal(result[0, :12], torch.arange(1.0, 13)) and not result[0, 12:].any()

@@ -16,6 +16,7 @@ from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
 from depkit.parsers.graph.config import BiaffineConfig, Scorer
 from depkit.parsers.inputs.context import Context
+from depkit.parsers.inputs.hidden_layers import checkpoint_layers
 from depkit.parsers.inputs.transformer import TransformerError, load_transformer
 from depkit.parsers.inputs.transformer_encoder import GRAPH, TransformerEncoder
 from depkit.parsers.loading import load
@@ -119,7 +120,7 @@ def test_the_attention_of_a_layer_is_that_of_the_equations(bert):
         passes.append((arguments[0][0], output[0][0]))
 
     layer.register_forward_hook(record)
-    encoder(x, torch.tensor([5]), arcs, sizes=np.array([5]))
+    encoder(x, torch.tensor([5]), arcs, host_lengths=np.array([5]))
     ((inputs, outputs),) = passes
     heads = [part(inputs).view(5, 2, 8) for part in (layer.query, layer.key, layer.value)]
     graph = getattr(layer, GRAPH)
@@ -131,6 +132,27 @@ def test_the_attention_of_a_layer_is_that_of_the_equations(bert):
             weights = ((key + graph.keys[relation]) @ query[i] / 8**0.5).softmax(0)
             expected[i, head] = weights @ (value + graph.values[relation])
     torch.testing.assert_close(outputs, expected.flatten(1))
+
+
+def test_gradients_are_those_without_checkpointing(bert):
+    """Two sequences of different lengths are read separately, each with its own graph."""
+    encoder = TransformerEncoder(
+        bert.width, PretrainedEncoder(), transformer=bert, reads_graph=True
+    ).train()
+    lengths = np.array([5, 23])
+    graph = heads_of_positions(torch.stack([torch.arange(22).where(torch.arange(22) < n - 1, -1)
+                                            for n in lengths.tolist()]), 23)  # fmt: skip
+    x, gradients = torch.randn(2, 23, 16), []
+    for module in bert.body.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    for _ in range(2):
+        leaf = x.clone().requires_grad_()
+        encoder(leaf, torch.tensor(lengths), graph, host_lengths=lengths).square().sum().backward()
+        gradients.append(leaf.grad)
+        checkpoint_layers(bert.body)
+    assert gradients[0].abs().sum() > 0
+    torch.testing.assert_close(gradients[1], gradients[0])
 
 
 @pytest.mark.parametrize("length", [24, 25, 36, 37, 60])
@@ -149,9 +171,9 @@ def test_long_sequences_are_read_in_windows(bert, length):
         inside = graph[[row], window] - begin
         inside[(inside < 0) | (inside >= end - begin)] = -1
         size = np.array([end - begin])
-        return encoder(x[[row], window], torch.tensor(size), inside, sizes=size)[0]
+        return encoder(x[[row], window], torch.tensor(size), inside, host_lengths=size)[0]
 
-    encoded = encoder(x, torch.tensor(sizes), graph, sizes=sizes)
+    encoded = encoder(x, torch.tensor(sizes), graph, host_lengths=sizes)
     for row, size in enumerate(sizes.tolist()):
         torch.testing.assert_close(encoded[row, :size], encode(row, slice(0, size)))
     torch.testing.assert_close(encoded[0, :10], encode(0, slice(0, 24))[:10])

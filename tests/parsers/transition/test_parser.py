@@ -13,8 +13,9 @@ from depkit.parsers.families import get_family, make_parser_config, update_table
 from depkit.parsers.inputs.transformer import load_transformer
 from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError, from_dict
-from depkit.parsers.transition.config import TransitionConfig
+from depkit.parsers.transition.config import TransitionConfig, TransitionScorer
 from depkit.parsers.transition.decoding import decode_by_arc, decode_by_transition
+from depkit.parsers.transition.memory import Composition
 from depkit.parsers.transition.network import Reader, number_segments
 from depkit.parsers.transition.states import States, legal_transitions, make_units
 from depkit.score.evaluators import evaluate
@@ -304,6 +305,14 @@ def test_settings_without_effect_are_refused(changes, message):
 
 
 @pytest.mark.parametrize("skip", [True, False])
+def test_composition_with_skip_connections_starts_as_the_identity(skip):
+    comp = Composition(TransitionScorer(reads="state", compose_skip=skip), 4, 3)
+    words = torch.randn(1, 5, 4)
+    composed = comp(comp.start(words), np.array([[1], [2], [RIGHT], [1]]))
+    assert torch.equal(composed.vectors, words) == skip
+
+
+@pytest.mark.parametrize("skip", [True, False])
 def test_all_words_are_composed_as_in_the_paper(skip, tiny):
     """Eqs. 11 and 12, word by word: a word keeps its most recent dependent, with its label."""
     network, examples = make_network("state", tiny, compose_skip=skip)
@@ -391,9 +400,11 @@ def test_positions_can_be_numbered_in_each_segment(tiny, tmp_path):
         )
         run_encoder = network.encoder.forward
 
-        def forward(x, lengths, graph=None, positions=None, *, sizes, run_encoder=run_encoder):
+        def forward(
+            x, lengths, graph=None, positions=None, *, host_lengths, run_encoder=run_encoder
+        ):
             read.append(positions)
-            encode = partial(run_encoder, x, lengths, graph, sizes=sizes)
+            encode = partial(run_encoder, x, lengths, graph, host_lengths=host_lengths)
             if positions is not None:
                 index = torch.arange(x.shape[1]).expand(x.shape[:2])
                 torch.testing.assert_close(encode(index), encode())
