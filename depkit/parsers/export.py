@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -105,8 +106,9 @@ def export_model(
             if not parser.members and not find_standalone_obstacle(parser.config):
                 write_standalone(folder, parser)
         return [Path(output, name) for name in graphs]
-    for name, graph in graphs.items():
-        with atomic(directory / name) as temporary:
+    with ExitStack() as stack:  # all are written before the first one replaces an old graph
+        for name, graph in graphs.items():
+            temporary = stack.enter_context(atomic(directory / name))
             temporary.write_bytes(graph.SerializeToString())
     return [directory / name for name in graphs]
 

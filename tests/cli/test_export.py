@@ -2,6 +2,7 @@
 
 import pytest
 
+from depkit.parsers import export as exporting
 from depkit.parsers.config import Inputs
 from depkit.parsers.model_directory import find_graphs
 from depkit.parsers.standalone import TABLES
@@ -44,6 +45,36 @@ def test_what_cannot_be_exported_is_said(tiny, tmp_path, capfd):
     directory = save_parser(parser, tmp_path / "model")
     assert_fails(capfd, ["export", str(directory)], 2, "cannot be exported")
     assert not find_graphs(directory)
+
+
+class Graph:
+    """Stands for a graph whose serialization may fail, as on a full disk."""
+
+    def __init__(self, content) -> None:
+        self.content = content
+
+    def SerializeToString(self):
+        if self.content is None:
+            raise OSError("No space left on device")
+        return self.content
+
+
+def test_graphs_are_replaced_together_or_not_at_all(tiny, tmp_path, monkeypatch):
+    directory = save_parser(make_random_parser(tiny, 1), tmp_path / "model")
+    files = ("words.onnx", "scores.onnx")
+
+    def write(*contents):
+        graphs = dict(zip(files, map(Graph, contents), strict=True))
+        monkeypatch.setattr(exporting, "_make_all_graphs", lambda *arguments: graphs)
+        exporting.export_model(directory)
+
+    write(b"old", b"old")
+    with pytest.raises(OSError, match="No space"):
+        write(b"new", None)
+    assert [(directory / name).read_bytes() for name in files] == [b"old", b"old"]
+    write(b"new", b"new")
+    assert [(directory / name).read_bytes() for name in files] == [b"new", b"new"]
+    assert sorted(path.name for path in directory.glob("*.onnx*")) == sorted(files)
 
 
 def test_the_former_name_of_distribute_is_understood():
