@@ -62,8 +62,8 @@ def load(
         settings: Settings KEY=VALUE, see `config.apply_test_time_settings`.
         engine: "onnx" is ONNX Runtime, which runs models with exported graphs on a CPU. "torch"
             runs all models. "auto" is the value of the environment variable DEPKIT_ENGINE if it has
-            one, otherwise ONNX Runtime where it can be used, even if there is a GPU: torch on a GPU
-            starts seconds later and is hardly faster with models that have graphs.
+            one, otherwise ONNX Runtime where it can be used, even if there is a GPU: with models
+            that have graphs, a GPU waits for the CPU nearly all the time.
 
     Raises:
         ModelError: A file is missing or damaged, files do not belong together, or the model cannot
