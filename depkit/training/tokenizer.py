@@ -1,8 +1,11 @@
 """Training of a tokenizer from a treebank's tokens and the white space between them."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import compress, starmap
 
 import numpy as np
 import torch
@@ -17,6 +20,8 @@ from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import Table
+from depkit.parsers.inputs.treebank import treebank_name
+from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import (
@@ -55,6 +60,7 @@ class Passage:
     text: str
     ends: np.ndarray  # [n], INSIDE, TOKEN or SENTENCE: what ends after a character
     multiword: np.ndarray  # [n], SINGLE, SPLIT or LOOKUP: how a token is split into words
+    treebank: int = 0  # the index of its treebank
 
 
 def has_text(sentences: Sequence[Sentence]) -> bool:
@@ -71,7 +77,7 @@ def make_passages(sentences: Sequence[Sentence]) -> list[Passage]:
     return list(map(_make_passage, read_paragraphs(sentences)))
 
 
-def _make_passage(tokens: Text) -> Passage:
+def _make_passage(tokens: Text, treebank: int = 0) -> Passage:
     texts: list[str] = []
     ends: list[int] = []
     multiword: list[int] = []
@@ -82,7 +88,8 @@ def _make_passage(tokens: Text) -> Passage:
         ends += [INSIDE] * (len(token.text) - 1) + [end] + [INSIDE] * len(after)
         multiword += _multiword_labels(token.text, token.words) + [SINGLE] * len(after)
     text = "".join(texts).rstrip()
-    return Passage(text, np.array(ends[: len(text)]), np.array(multiword[: len(text)]))
+    size = len(text)
+    return Passage(text, np.array(ends[:size]), np.array(multiword[:size]), treebank)
 
 
 def _multiword_labels(text: str, words: Sequence[str]) -> list[int]:
@@ -108,6 +115,7 @@ def provide_tokenizer(plan: Plan) -> float:
         The seconds that the tokenizer took when it was trained, but at most half of the time.
 
     Raises:
+        ConfigError: If `tokenizer.treebank` is not the name of a treebank of train.
         ResumeError: If the directory has a copied tokenizer, or one with other training data,
             settings or seed.
     """
@@ -131,12 +139,29 @@ def provide_tokenizer(plan: Plan) -> float:
         started = time.monotonic()
         tokenizer, scores = train_tokenizer(
             settings, plan.train, plan.dev, plan.device, seed=seed, max_time=plan.max_time / 5,
-            report=plan.reporter.say,
+            report=plan.reporter.say, treebanks=list_treebanks(plan),
         )  # fmt: skip
         notes = {"origin": asdict(origin), "seconds": time.monotonic() - started, "scores": scores}
         is_small = plan.recipe.training.storage == "int8"
         write_tokenizer(directory, tokenizer, notes, "int8" if is_small else "float16")
     return min(float(notes["seconds"]), plan.max_time / 2)
+
+
+def list_treebanks(plan: Plan) -> list[str]:
+    """Return the names of the treebanks that have vectors, first the one whose text is read.
+
+    Raises ConfigError if `tokenizer.treebank` is not the name of a treebank of train.
+    """
+    if not plan.recipe.parser.inputs.treebank:
+        return [""]
+    names = [name for name, _ in Counter(map(treebank_name, plan.train)).most_common()]
+    first = plan.recipe.tokenizer.treebank or names[0]
+    if first not in names:
+        raise ConfigError(
+            f"tokenizer.treebank={first!r} is not the name of a treebank of train; these are"
+            f" {', '.join(names)}"
+        )
+    return [first, *(name for name in names if name != first)]
 
 
 def train_tokenizer(
@@ -149,39 +174,59 @@ def train_tokenizer(
     max_time: float = float("inf"),
     report: Callable[[str], None] = lambda text: None,
     initial: Tokenizer | None = None,
+    treebanks: Sequence[str] = ("",),
 ) -> tuple[Tokenizer, dict[str, float]]:
     """Train a tokenizer. The best epoch is selected by the mean F1 of dev tokens and sentences.
 
-    The learning rate falls to 0 with the epochs or with the time, whichever ends sooner. Also
-    returns the dev scores, see `segmentation_scores`. report: receives a line for some epochs;
-    initial: a tokenizer with whose characters and weights the training begins, as the recipe
-    en-ewt says.
+    The learning rate falls to 0 with the epochs or with the time, whichever ends sooner.
+
+    Args:
+        settings: Section tokenizer of the recipe.
+        train: The sentences of the treebanks.
+        dev: Sentences of the same treebanks, which select the epoch.
+        device: Where the network is trained.
+        seed: Of the weights, of the order of the texts and of the changes to them.
+        max_time: The maximum number of seconds.
+        report: Receives a line for some epochs.
+        initial: A tokenizer with whose characters and weights the training begins, as the recipe
+            en-ewt says.
+        treebanks: The names of the treebanks that the sentences are from, see
+            `inputs.treebank.treebank_name`. Each has a vector, which is added to the embeddings of
+            its characters. The tokenizer splits text as the first treebank does; sentences of
+            other treebanks than these are taken for sentences of that one.
+
+    Returns:
+        The tokenizer, and its dev scores, see `segmentation_scores`.
     """
     torch.manual_seed(seed)
-    paragraphs = list(read_paragraphs(train))
+    groups, dev_groups = (_group_by_treebank(part, treebanks) for part in (train, dev))
+    texts = [(text, i) for i, group in enumerate(groups) for text in read_paragraphs(group)]
+    paragraphs = [text for text, _ in texts]
     tokenizer = _make_tokenizer(
         settings, paragraphs, device, initial.characters if initial else None
     )
     if initial:
         tokenizer.network.load_state_dict(initial.network.state_dict())
     network = tokenizer.network
+    vectors = torch.nn.Embedding(len(treebanks), EMBEDDING, device=device)
+    torch.nn.init.zeros_(vectors.weight).requires_grad_(len(treebanks) > 1)
     categories = _category_indices(tokenizer.characters)
     variants = _make_variants(paragraphs, tokenizer.multiwords)
-    treebank_slices = _make_slices(map(_make_passage, paragraphs), tokenizer.characters)
+    treebank_slices = _make_slices(starmap(_make_passage, texts), tokenizer.characters)
     sizes = np.array([part.shape[1] for part in treebank_slices])
     per_epoch = len(length_batches(sizes, BATCH_CHARACTERS, np.random.default_rng(0)))
     epochs = max(settings.epochs, -(-MIN_UPDATES // per_epoch))
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.rate)
+    optimizer = torch.optim.Adam([*network.parameters(), vectors.weight], lr=settings.rate)
     best, best_scores, best_weights = -1.0, {}, {}
     started = time.monotonic()
     for epoch in range(epochs):
         random = np.random.default_rng([seed, epoch])
         network.train()
         total = torch.zeros((), device=device)
-        changed = random.random(len(paragraphs)) < settings.variants
+        changed = random.random(len(texts)) < settings.variants
         passages = (
-            _make_passage(variants.vary(paragraphs[i], random))
-            for i in np.flatnonzero(changed).tolist()
+            _make_passage(variants.vary(text, random), treebank)
+            for text, treebank in compress(texts, changed)
         )
         slices = [*treebank_slices, *_make_slices(passages, tokenizer.characters)]
         sizes = np.array([part.shape[1] for part in slices])
@@ -192,7 +237,9 @@ def train_tokenizer(
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate * max(0.0, 1 - fraction)
             batch = [slices[i] for i in indices.tolist()]
-            loss = _loss(network, batch, categories=categories, random=random, device=device)
+            loss = _loss(
+                network, batch, vectors=vectors, categories=categories, random=random, device=device
+            )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             optimizer.step()
@@ -200,11 +247,12 @@ def train_tokenizer(
             total += loss.detach()
             if time.monotonic() - started > max_time:
                 break
-        scores = segmentation_scores(tokenizer, dev)
+        scores = _score_treebanks(tokenizer, dev_groups, vectors.weight.detach())
         mean = sum(scores.values()) / len(scores)
         if mean > best:
             best, best_scores = mean, scores
-            best_weights = {name: value.clone() for name, value in network.state_dict().items()}
+            with _with_vector(network, vectors.weight.data[0]):
+                best_weights = {name: value.clone() for name, value in network.state_dict().items()}
         is_last = epoch + 1 == epochs or time.monotonic() - started > max_time
         if is_last or (epoch + 1) % max(1, epochs // 10) == 0:
             score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
@@ -218,6 +266,26 @@ def train_tokenizer(
     return tokenizer, best_scores
 
 
+def _group_by_treebank(
+    sentences: Sequence[Sentence], treebanks: Sequence[str]
+) -> list[list[Sentence]]:
+    """Return the sentences of each of these treebanks; those of others are in the first group."""
+    groups: dict[str, list[Sentence]] = {name: [] for name in treebanks}
+    for sentence in sentences:
+        groups.get(treebank_name(sentence), groups[treebanks[0]]).append(sentence)
+    return list(groups.values())
+
+
+@contextmanager
+def _with_vector(network: TokenizerNetwork, vector: Tensor) -> Iterator[None]:
+    """Add the vector of a treebank to the embeddings of all characters."""
+    weight = network.embedding.weight.data
+    original = weight.clone()
+    weight += vector
+    yield
+    weight.copy_(original)
+
+
 def _category_indices(characters: Table) -> np.ndarray:
     """Return for each symbol the index of its category, or of the symbol if not a character."""
     indices = np.arange(len(characters))
@@ -228,15 +296,16 @@ def _category_indices(characters: Table) -> np.ndarray:
 
 
 def _make_slices(passages: Iterable[Passage], characters: Table) -> list[np.ndarray]:
-    """Cut passages into slices, [3, n]: indices of characters, `ends` labels, `multiword` labels.
+    """Cut passages into slices, [4, n]: indices of characters, both labels, index of the treebank.
 
     The slices of a long passage overlap.
     """
     slices = []
     for passage in passages:
-        rows = (encode_text(passage.text, characters)[0], passage.ends, passage.multiword)
-        whole = np.stack(rows)
-        slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(whole.shape[1])]
+        indices = encode_text(passage.text, characters)[0]
+        treebank = np.full(len(indices), passage.treebank)
+        whole = np.stack((indices, passage.ends, passage.multiword, treebank))
+        slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(len(indices))]
     return slices
 
 
@@ -287,6 +356,7 @@ def _loss(
     network: TokenizerNetwork,
     slices: Sequence[np.ndarray],
     *,
+    vectors: torch.nn.Embedding,
     categories: np.ndarray,
     random: np.random.Generator,
     device: torch.device,
@@ -302,7 +372,8 @@ def _loss(
     characters, sizes = pad(indices)
     arrays = [send(torch.from_numpy(array), device) for array in (characters, sizes)]
     loss = torch.zeros((), device=device)
-    for row, scores in enumerate(network(*arrays), start=1):
+    treebanks = torch.from_numpy(np.array([part[3, 0] for part in slices]))
+    for row, scores in enumerate(network(*arrays, vectors(send(treebanks, device))), start=1):
         target = np.full(characters.shape, IGNORED)
         target[np.arange(characters.shape[1]) < sizes[:, None]] = np.concatenate(
             [part[row] for part in slices]
@@ -319,20 +390,42 @@ def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> 
 
     A token is correct if it has the gold position and is split into the gold words.
     """
+    return _f1_scores([_count_segments(tokenizer, sentences)])
+
+
+def _score_treebanks(
+    tokenizer: Tokenizer, groups: Sequence[Sequence[Sentence]], vectors: Tensor
+) -> dict[str, float]:
+    """As `segmentation_scores`; each group of sentences is split as those of its treebank."""
+    counts = []
+    for sentences, vector in zip(groups, vectors, strict=True):
+        if sentences:
+            with _with_vector(tokenizer.network, vector):
+                counts.append(_count_segments(tokenizer, sentences))
+    return _f1_scores(counts)
+
+
+def _f1_scores(counts: Sequence[np.ndarray]) -> dict[str, float]:
+    correct, both = np.sum(counts, axis=0)
+    names = ("tokens", "sentences")
+    return dict(zip(names, (200 * correct / both).tolist(), strict=True))
+
+
+def _count_segments(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> np.ndarray:
+    """Count correct tokens and sentences, and all predicted and gold ones, [2, 2]."""
     paragraphs = make_passages(sentences)
     texts = [paragraph.text for paragraph in paragraphs]
     predicted = tokenizer.segment(texts)
     ends = np.concatenate([paragraph.ends for paragraph in paragraphs])
     multiword = np.concatenate([paragraph.multiword for paragraph in paragraphs])
     gold = tokenizer.decode(texts, ends, multiword, np.arange(len(ends)))
-    pairs = {
-        "tokens": (_token_set(predicted), _token_set(gold)),
-        "sentences": (_sentence_spans(predicted), _sentence_spans(gold)),
-    }
-    return {
-        name: 200 * len(system & correct) / (len(system) + len(correct))
-        for name, (system, correct) in pairs.items()
-    }
+    segments = [(find(predicted), find(gold)) for find in (_token_set, _sentence_spans)]
+    return np.array(
+        [
+            [len(system & correct) for system, correct in segments],
+            [len(system) + len(correct) for system, correct in segments],
+        ]
+    )
 
 
 def _token_set(texts: SegmentedTexts) -> set[tuple]:

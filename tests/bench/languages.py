@@ -117,8 +117,9 @@ def options(code: str) -> list[str]:
 def setting_options(code: str) -> list[str]:
     """Return the options of a language that set something else than the recipe."""
     facts = LANGUAGES[code]
-    treebank = ["inputs.treebank=16"] if len(facts["treebanks"]) > 1 else []
-    return [x for setting in [*treebank, *facts.get("settings", [])] for x in ("--set", setting)]
+    first, *others = facts["treebanks"]
+    vectors = ["inputs.treebank=16", f"tokenizer.treebank={first}"] if others else []
+    return [x for setting in [*vectors, *facts.get("settings", [])] for x in ("--set", setting)]
 
 
 def write_dev(code: str, data: Path, folder: Path) -> tuple[Path, Path]:

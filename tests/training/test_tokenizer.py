@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save
 
 from depkit.corpus.text import read_text
 from depkit.parsers.model_directory import TOKENIZER, ModelError
+from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import read_tokenizer, read_tokenizer_notes, write_tokenizer
 from depkit.training import tokenizer as module
 from depkit.training.origin import ResumeError
@@ -60,6 +61,50 @@ def test_a_tokenizer_fits_a_small_treebank(tiny):
     text = " ".join(sentence.text for sentence in tiny)
     sentences = list(read_text([text], tokenizer.segment))
     assert [sentence.form for sentence in sentences] == [sentence.form for sentence in tiny]
+
+
+def make_treebank(name, words_per_sentence, random):
+    """Return 20 words, each with a full stop, as sentences of that many words."""
+    sentences = []
+    for _ in range(20 // words_per_sentence):
+        words = random.choice(["yes", "no", "tall", "small"], size=words_per_sentence).tolist()
+        rows = []
+        for index, word in enumerate(words):
+            rows.append(row(2 * index + 1, word, 2 * index, "x")[:-2] + "SpaceAfter=No\n")
+            rows.append(row(2 * index + 2, ".", 2 * index + 1, "punct"))
+        sentences += parse("".join(rows) + "\n")
+    for sentence in sentences:
+        sentence.file = f"{name}-ud-train.conllu"
+    return sentences
+
+
+@pytest.mark.parametrize(("treebanks", "ends"), [(["a", "b"], 1), (["b", "a"], 4)])
+def test_text_is_split_as_in_the_first_treebank(treebanks, ends):
+    random = np.random.default_rng(1)
+    sentences = make_treebank("a", 20, random) + make_treebank("b", 1, random)
+    tokenizer, scores = module.train_tokenizer(
+        RECIPE.tokenizer, sentences, sentences, CPU, treebanks=treebanks
+    )
+    assert scores == {"tokens": 100, "sentences": 100}
+    assert len(tokenizer.segment(["yes. no. tall. small."])[0]) == ends
+
+
+def test_the_treebank_of_the_tokenizer_is_the_largest_or_that_of_the_settings(tmp_path):
+    random = np.random.default_rng(1)
+    sentences = make_treebank("a", 20, random) + make_treebank("b", 1, random)
+
+    def treebanks(*settings):
+        recipe = make_recipe("bilstm", None, settings)
+        plan = Plan(recipe=recipe, train=sentences, dev=sentences, directory=tmp_path, device=CPU)
+        return module.list_treebanks(plan)
+
+    assert treebanks() == [""]
+    assert treebanks("inputs.treebank=4") == ["b", "a"]
+    assert treebanks("inputs.treebank=4", "tokenizer.treebank=a") == ["a", "b"]
+    with pytest.raises(ConfigError, match=r"'c' is not the name of a treebank of train; .* b, a"):
+        treebanks("inputs.treebank=4", "tokenizer.treebank=c")
+    with pytest.raises(ConfigError, match=r"set inputs\.treebank, or leave it out"):
+        treebanks("tokenizer.treebank=a")
 
 
 def test_segmentation_scores_agree_with_scores_by_hand(tiny):

@@ -45,12 +45,24 @@ class TokenizerNetwork(nn.Module):
         self.ends = nn.Linear(self.encoder.output_size, 3)
         self.multiword = nn.Linear(self.encoder.output_size, 3)
 
-    def forward(self, characters: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, characters: Tensor, lengths: Tensor, vectors: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Compute logits of what ends after a character, and of the labels for multiword tokens.
 
-        characters: [batch, length]; lengths: [batch]. Both results are [batch, length, 3].
+        Args:
+            characters: [batch, length].
+            lengths: [batch].
+            vectors: In training, those of the treebanks that the sequences are from, which are
+                added to the embeddings of their characters, [batch, embedding].
+
+        Returns:
+            The logits of both, [batch, length, 3] each.
         """
-        x = self.encoder(self.dropout(self.embedding(characters)), lengths)
+        x = self.embedding(characters)
+        if vectors is not None:
+            x = x + vectors[:, None]
+        x = self.encoder(self.dropout(x), lengths)
         x = self.dropout(x)
         return self.ends(x), self.multiword(x)
 
