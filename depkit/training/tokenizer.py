@@ -183,7 +183,8 @@ def train_tokenizer(
     Args:
         settings: Section tokenizer of the recipe.
         train: The sentences of the treebanks.
-        dev: Sentences of the same treebanks, which select the epoch.
+        dev: The sentences that select the epoch; if there are any of the first treebank, only
+            these are used.
         device: Where the network is trained.
         seed: Of the weights, of the order of the texts and of the changes to them.
         max_time: The maximum number of seconds.
@@ -199,8 +200,9 @@ def train_tokenizer(
         The tokenizer, and its dev scores, see `segmentation_scores`.
     """
     torch.manual_seed(seed)
-    groups, dev_groups = (_group_by_treebank(part, treebanks) for part in (train, dev))
+    groups = _group_by_treebank(train, treebanks)
     texts = [(text, i) for i, group in enumerate(groups) for text in read_paragraphs(group)]
+    dev = _group_by_treebank(dev, treebanks)[0] or dev
     paragraphs = [text for text, _ in texts]
     tokenizer = _make_tokenizer(
         settings, paragraphs, device, initial.characters if initial else None
@@ -247,11 +249,11 @@ def train_tokenizer(
             total += loss.detach()
             if time.monotonic() - started > max_time:
                 break
-        scores = _score_treebanks(tokenizer, dev_groups, vectors.weight.detach())
-        mean = sum(scores.values()) / len(scores)
-        if mean > best:
-            best, best_scores = mean, scores
-            with _with_vector(network, vectors.weight.data[0]):
+        with _with_vector(network, vectors.weight.data[0]):
+            scores = segmentation_scores(tokenizer, dev)
+            mean = sum(scores.values()) / len(scores)
+            if mean > best:
+                best, best_scores = mean, scores
                 best_weights = {name: value.clone() for name, value in network.state_dict().items()}
         is_last = epoch + 1 == epochs or time.monotonic() - started > max_time
         if is_last or (epoch + 1) % max(1, epochs // 10) == 0:
@@ -390,42 +392,20 @@ def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> 
 
     A token is correct if it has the gold position and is split into the gold words.
     """
-    return _f1_scores([_count_segments(tokenizer, sentences)])
-
-
-def _score_treebanks(
-    tokenizer: Tokenizer, groups: Sequence[Sequence[Sentence]], vectors: Tensor
-) -> dict[str, float]:
-    """As `segmentation_scores`; each group of sentences is split as those of its treebank."""
-    counts = []
-    for sentences, vector in zip(groups, vectors, strict=True):
-        if sentences:
-            with _with_vector(tokenizer.network, vector):
-                counts.append(_count_segments(tokenizer, sentences))
-    return _f1_scores(counts)
-
-
-def _f1_scores(counts: Sequence[np.ndarray]) -> dict[str, float]:
-    correct, both = np.sum(counts, axis=0)
-    names = ("tokens", "sentences")
-    return dict(zip(names, (200 * correct / both).tolist(), strict=True))
-
-
-def _count_segments(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> np.ndarray:
-    """Count correct tokens and sentences, and all predicted and gold ones, [2, 2]."""
     paragraphs = make_passages(sentences)
     texts = [paragraph.text for paragraph in paragraphs]
     predicted = tokenizer.segment(texts)
     ends = np.concatenate([paragraph.ends for paragraph in paragraphs])
     multiword = np.concatenate([paragraph.multiword for paragraph in paragraphs])
     gold = tokenizer.decode(texts, ends, multiword, np.arange(len(ends)))
-    segments = [(find(predicted), find(gold)) for find in (_token_set, _sentence_spans)]
-    return np.array(
-        [
-            [len(system & correct) for system, correct in segments],
-            [len(system) + len(correct) for system, correct in segments],
-        ]
-    )
+    pairs = {
+        "tokens": (_token_set(predicted), _token_set(gold)),
+        "sentences": (_sentence_spans(predicted), _sentence_spans(gold)),
+    }
+    return {
+        name: 200 * len(system & correct) / (len(system) + len(correct))
+        for name, (system, correct) in pairs.items()
+    }
 
 
 def _token_set(texts: SegmentedTexts) -> set[tuple]:
