@@ -123,8 +123,8 @@ class TokenizerTraining:
     # The share of the paragraphs of which an epoch also has a variant: in capital letters, with
     # made-up names, with less white space and others
     variants: float = 0.3
-    # The treebank as whose text all text is split, for training on several treebanks with
-    # inputs.treebank; "" is the largest
+    # With inputs.treebank, text is split as in the treebank of this name; "" is the largest one
+    # that has text
     treebank: str = ""
 
 
@@ -307,10 +307,6 @@ def check_recipe(recipe: Recipe) -> None:
     if inputs.treebank_name:
         raise ConfigError(
             "inputs.treebank_name is a setting of parsing, not of training; leave it out"
-        )
-    if recipe.tokenizer.treebank and not inputs.treebank:
-        raise ConfigError(
-            "tokenizer.treebank needs vectors of treebanks; set inputs.treebank, or leave it out"
         )
     if inputs.draft and not family.corrects_parses:
         raise ConfigError(

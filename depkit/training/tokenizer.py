@@ -15,6 +15,8 @@ from torch.nn import functional
 from depkit.corpus.patterns import PATTERNS, find_matches
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Token
+from depkit.files.digest import digest
+from depkit.parsers.columns.lemma_dictionary import sort_by_frequency
 from depkit.parsers.engine.device import send
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.inputs.batching import length_batches
@@ -115,14 +117,18 @@ def provide_tokenizer(plan: Plan) -> float:
         The seconds that the tokenizer took when it was trained, but at most half of the time.
 
     Raises:
-        ConfigError: If `tokenizer.treebank` is not the name of a treebank of train.
+        ConfigError: See `list_treebanks`.
         ResumeError: If the directory has a copied tokenizer, or one with other training data,
             settings or seed.
     """
     settings, directory, seed = plan.recipe.tokenizer, plan.directory, plan.seed
     if not settings.enabled or not has_text(plan.train):
         return 0.0
-    origin = make_origin(seed, {"tokenizer": asdict(settings)}, digests(plan.train, plan.dev))
+    treebanks = list_treebanks(plan)
+    data = digests(plan.train, plan.dev)
+    if len(treebanks) > 1:
+        data["other names of treebanks"] = digest(*treebanks)
+    origin = make_origin(seed, {"tokenizer": asdict(settings)}, data)
     notes = read_tokenizer_notes(directory)
     if "origin" in notes:
         original = Origin(**notes["origin"])
@@ -139,7 +145,7 @@ def provide_tokenizer(plan: Plan) -> float:
         started = time.monotonic()
         tokenizer, scores = train_tokenizer(
             settings, plan.train, plan.dev, plan.device, seed=seed, max_time=plan.max_time / 5,
-            report=plan.reporter.say, treebanks=list_treebanks(plan),
+            report=plan.reporter.say, treebanks=treebanks,
         )  # fmt: skip
         notes = {"origin": asdict(origin), "seconds": time.monotonic() - started, "scores": scores}
         is_small = plan.recipe.training.storage == "int8"
@@ -148,18 +154,28 @@ def provide_tokenizer(plan: Plan) -> float:
 
 
 def list_treebanks(plan: Plan) -> list[str]:
-    """Return the names of the treebanks that have vectors, first the one whose text is read.
+    """Return the names of the treebanks that have vectors, first the one as which text is split.
 
-    Raises ConfigError if `tokenizer.treebank` is not the name of a treebank of train.
+    Raises ConfigError if `tokenizer.treebank` is not the name of a treebank of train with text.
     """
+    chosen = plan.recipe.tokenizer.treebank
     if not plan.recipe.parser.inputs.treebank:
+        if chosen:
+            raise ConfigError(
+                "tokenizer.treebank needs a model with vectors of treebanks (inputs.treebank)"
+            )
         return [""]
-    names = [name for name, _ in Counter(map(treebank_name, plan.train)).most_common()]
-    first = plan.recipe.tokenizer.treebank or names[0]
-    if first not in names:
+    names = sort_by_frequency(Counter(map(treebank_name, plan.train)))
+    with_text = [
+        name
+        for name, sentences in zip(names, _group_by_treebank(plan.train, names), strict=True)
+        if has_text(sentences)
+    ]
+    first = chosen or with_text[0]
+    if first not in with_text:
         raise ConfigError(
-            f"tokenizer.treebank={first!r} is not the name of a treebank of train; these are"
-            f" {', '.join(names)}"
+            f"tokenizer.treebank={first!r} is not the name of a treebank of train with text; these"
+            f" are {', '.join(with_text)}"
         )
     return [first, *(name for name in names if name != first)]
 
@@ -176,15 +192,15 @@ def train_tokenizer(
     initial: Tokenizer | None = None,
     treebanks: Sequence[str] = ("",),
 ) -> tuple[Tokenizer, dict[str, float]]:
-    """Train a tokenizer. The best epoch is selected by the mean F1 of dev tokens and sentences.
+    """Train a tokenizer.
 
-    The learning rate falls to 0 with the epochs or with the time, whichever ends sooner.
+    The learning rate falls to 0 with the epochs or with the time, whichever ends sooner, and the
+    weights after the last update are kept: dev is often too small to select an epoch.
 
     Args:
         settings: Section tokenizer of the recipe.
         train: The sentences of the treebanks.
-        dev: The sentences that select the epoch; if there are any of the first treebank, only
-            these are used.
+        dev: The sentences that are scored; if there are any of the first treebank, only these.
         device: Where the network is trained.
         seed: Of the weights, of the order of the texts and of the changes to them.
         max_time: The maximum number of seconds.
@@ -194,7 +210,7 @@ def train_tokenizer(
         treebanks: The names of the treebanks that the sentences are from, see
             `inputs.treebank.treebank_name`. Each has a vector, which is added to the embeddings of
             its characters. The tokenizer splits text as the first treebank does; sentences of
-            other treebanks than these are taken for sentences of that one.
+            other treebanks than these, also those of dev, are taken for sentences of that one.
 
     Returns:
         The tokenizer, and its dev scores, see `segmentation_scores`.
@@ -210,8 +226,8 @@ def train_tokenizer(
     if initial:
         tokenizer.network.load_state_dict(initial.network.state_dict())
     network = tokenizer.network
-    vectors = torch.nn.Embedding(len(treebanks), EMBEDDING, device=device)
-    torch.nn.init.zeros_(vectors.weight).requires_grad_(len(treebanks) > 1)
+    zeros = torch.zeros(len(treebanks), EMBEDDING, device=device)
+    vectors = torch.nn.Embedding.from_pretrained(zeros, freeze=len(treebanks) == 1)
     categories = _category_indices(tokenizer.characters)
     variants = _make_variants(paragraphs, tokenizer.multiwords)
     treebank_slices = _make_slices(starmap(_make_passage, texts), tokenizer.characters)
@@ -219,7 +235,6 @@ def train_tokenizer(
     per_epoch = len(length_batches(sizes, BATCH_CHARACTERS, np.random.default_rng(0)))
     epochs = max(settings.epochs, -(-MIN_UPDATES // per_epoch))
     optimizer = torch.optim.Adam([*network.parameters(), vectors.weight], lr=settings.rate)
-    best, best_scores, best_weights = -1.0, {}, {}
     started = time.monotonic()
     for epoch in range(epochs):
         random = np.random.default_rng([seed, epoch])
@@ -249,14 +264,10 @@ def train_tokenizer(
             total += loss.detach()
             if time.monotonic() - started > max_time:
                 break
-        with _with_vector(network, vectors.weight.data[0]):
-            scores = segmentation_scores(tokenizer, dev)
-            mean = sum(scores.values()) / len(scores)
-            if mean > best:
-                best, best_scores = mean, scores
-                best_weights = {name: value.clone() for name, value in network.state_dict().items()}
         is_last = epoch + 1 == epochs or time.monotonic() - started > max_time
         if is_last or (epoch + 1) % max(1, epochs // 10) == 0:
+            with _with_vector(network, vectors.weight.data[0]):
+                scores = segmentation_scores(tokenizer, dev)
             score_list = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
             report(
                 f"tokenizer epoch {epoch + 1}  loss {float(total) / (update + 1):.4f}"
@@ -264,8 +275,8 @@ def train_tokenizer(
             )
         if is_last:
             break
-    network.load_state_dict(best_weights)
-    return tokenizer, best_scores
+    network.embedding.weight.data += vectors.weight.data[0]
+    return tokenizer, scores
 
 
 def _group_by_treebank(

@@ -11,6 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save
 
 from depkit.corpus.text import read_text
+from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import read_tokenizer, read_tokenizer_notes, write_tokenizer
@@ -78,20 +79,44 @@ def make_treebank(name, words_per_sentence, random):
     return sentences
 
 
-@pytest.mark.parametrize(("treebanks", "ends"), [(["a", "b"], 1), (["b", "a"], 4)])
-def test_text_is_split_as_in_the_first_treebank(treebanks, ends):
+def test_text_is_split_as_in_the_first_treebank():
     random = np.random.default_rng(1)
     sentences = make_treebank("a", 20, random) + make_treebank("b", 1, random)
-    tokenizer, scores = module.train_tokenizer(
-        RECIPE.tokenizer, sentences, sentences, CPU, treebanks=treebanks
-    )
-    assert scores == {"tokens": 100, "sentences": 100}
-    assert len(tokenizer.segment(["yes. no. tall. small."])[0]) == ends
+    text = " ".join(f"{word}." for word in random.choice(["yes", "no", "tall"], size=20))
+
+    def count(treebanks):
+        tokenizer, _ = module.train_tokenizer(
+            RECIPE.tokenizer, sentences, sentences, CPU, treebanks=treebanks
+        )
+        return len(tokenizer.segment([text])[0])
+
+    assert count(["a", "b"]) < 9  # 3 to 6 with four seeds, but 11 to 18 if vectors are not used
+    assert count(["b", "a"]) == 20
+
+
+def test_dev_sentences_of_other_treebanks_are_scored_only_if_there_are_no_others(monkeypatch):
+    scored = []
+
+    def score(tokenizer, sentences):
+        scored.append({treebank_name(sentence) for sentence in sentences})
+        return {"tokens": 100.0, "sentences": 100.0}
+
+    monkeypatch.setattr(module, "segmentation_scores", score)
+    random = np.random.default_rng(1)
+    a, b, other = (make_treebank(name, 2, random) for name in ("a", "b", "c"))
+    for dev in (a + b, b, b + other):
+        module.train_tokenizer(
+            RECIPE.tokenizer, a + b, dev, CPU, max_time=1e-9, treebanks=["a", "b"]
+        )
+    assert scored == [{"a"}, {"b"}, {"c"}]
 
 
 def test_the_treebank_of_the_tokenizer_is_the_largest_or_that_of_the_settings(tmp_path):
     random = np.random.default_rng(1)
-    sentences = make_treebank("a", 20, random) + make_treebank("b", 1, random)
+    without_text = parse(PREDICATES, "conll09") * 50
+    for sentence in without_text:
+        sentence.file = "c-ud-train.conllu"
+    sentences = make_treebank("a", 2, random) + make_treebank("b", 1, random) + without_text
 
     def treebanks(*settings):
         recipe = make_recipe("bilstm", None, settings)
@@ -99,12 +124,33 @@ def test_the_treebank_of_the_tokenizer_is_the_largest_or_that_of_the_settings(tm
         return module.list_treebanks(plan)
 
     assert treebanks() == [""]
-    assert treebanks("inputs.treebank=4") == ["b", "a"]
-    assert treebanks("inputs.treebank=4", "tokenizer.treebank=a") == ["a", "b"]
-    with pytest.raises(ConfigError, match=r"'c' is not the name of a treebank of train; .* b, a"):
-        treebanks("inputs.treebank=4", "tokenizer.treebank=c")
-    with pytest.raises(ConfigError, match=r"set inputs\.treebank, or leave it out"):
+    assert treebanks("inputs.treebank=4") == ["b", "c", "a"]
+    assert treebanks("inputs.treebank=4", "tokenizer.treebank=a") == ["a", "c", "b"]
+    for name in "cd":  # c has no text
+        with pytest.raises(
+            ConfigError, match=rf"'{name}' is not the name of .* with text; .* b, a"
+        ):
+            treebanks("inputs.treebank=4", f"tokenizer.treebank={name}")
+    with pytest.raises(ConfigError, match=r"with vectors of treebanks \(inputs\.treebank\)"):
         treebanks("tokenizer.treebank=a")
+
+
+def test_a_run_is_not_resumed_with_other_treebanks(tmp_path):
+    random = np.random.default_rng(1)
+    a, b = make_treebank("a", 2, random), make_treebank("b", 1, random)
+
+    def repeat(*settings):
+        recipe = make_recipe("bilstm", None, ["tokenizer.size=4", *settings])
+        return provide(recipe, a + b, tmp_path, max_time=1e-9)
+
+    seconds = repeat("inputs.treebank=4")
+    assert repeat("inputs.treebank=4") == seconds
+    with pytest.raises(ResumeError, match="other names of treebanks"):
+        repeat()
+    for sentence in b:
+        sentence.file = "c-ud-train.conllu"
+    with pytest.raises(ResumeError, match="other names of treebanks"):
+        repeat("inputs.treebank=4")
 
 
 def test_segmentation_scores_agree_with_scores_by_hand(tiny):
