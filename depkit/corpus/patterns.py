@@ -1,7 +1,8 @@
-"""Search for tokens that a tokenizer should not cut: addresses, numbers, measures and emoji.
+"""Search for tokens that look alike in all languages: addresses, numbers, measures, punctuation.
 
-They look alike in all languages, and most are too rare in a treebank to be learned from it. Where
-treebanks differ (`10km` is one token in some and two in others), there is a pattern for each way.
+Most are too rare in a treebank to be learned from it. A tokenizer should neither cut them nor, if
+they are punctuation marks, join them to words. Where treebanks differ (`10km` is one token in some
+and two in others), there is a pattern for each way.
 
 The time of a search is linear in the length of the text, whatever the text is: a match cannot
 begin inside a sequence of the characters with which it can begin.
@@ -77,6 +78,33 @@ PATTERNS = {
     "split measure": Pattern(_DIGITS, re.compile(f"({_AMOUNT})({_UNIT})"), True, min_matches=5),
 }  # fmt: skip
 
+# Punctuation marks that are tokens: a match begins and ends with one. A treebank seldom has all
+# quotation marks of its language. Not among them is what some treebanks make a part of a longer
+# token: apostrophes, quotation marks between letters (as in Hebrew abbreviations), and brackets
+# that have no partner (as in `1)` and `:)`) or follow a letter (`child(ren)`).
+# An alternative begins with the marks, since a search for characters is faster than for conditions.
+_BRACKETS = r"()\[\]{}"
+MARKS = {
+    "quotation marks": re.compile(
+        r"[«»‹›「」『』《》〈〉【】（）［］｛｝]|[“”„‟](?:(?<!\w.)|(?!\w))"
+        r"|\"(?:(?<![\w\"].)(?=\w)|(?<=[\w.,;:!?…%)].)(?![\w\"]))"
+    ),
+    "brackets": re.compile(
+        rf"[(\[{{](?<!\w.)(?=[^\s{_BRACKETS}])[^{_BRACKETS}]{{1,200}}[)\]}}](?!\w)"
+    ),
+    "final marks": re.compile(r"[,;:!?](?<=[\w)\]»”\"].)(?!\S)"),
+    "dashes": re.compile("[—―]"),
+    "emoji": re.compile(r"[\U0001f300-\U0001faff](?<=\w.)"),
+}
+
+
+def find_marks(text: str, names: Iterable[str]) -> Iterator[int]:
+    """Yield the offsets of the punctuation marks of the patterns `MARKS` with these names."""
+    for name in MARKS.keys() & names:
+        for match in MARKS[name].finditer(text):
+            yield match.start()
+            yield match.end() - 1
+
 
 def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
     """Find emoji of several characters, and the tokens of the patterns with these names.
@@ -85,7 +113,9 @@ def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
     is the longest, and of equal ones the one that certainly ends.
     """
     emoji = ((start, end, False) for start, end in emoji_spans(text))
-    matches = chain.from_iterable(find_matches(text, PATTERNS[name]) for name in names)
+    matches = chain.from_iterable(
+        find_matches(text, PATTERNS[name]) for name in names if name in PATTERNS
+    )
     last = 0
     for span in sorted(
         chain(emoji, chain.from_iterable(matches)),

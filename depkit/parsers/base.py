@@ -423,9 +423,13 @@ class Parser(ABC):
         return self.engine.start(self._encode)
 
     def _encode(self, sentences: Sequence[Sentence], context: Sequence[np.ndarray]) -> Dataset:
+        inputs = self.config.inputs
+        sentences = list(map(self._undo_escapes, sentences))
+        if inputs.context.source == "none":  # contextual vectors know more characters
+            sentences = list(map(self.tagging.respell, sentences))
         return encode(
-            list(map(self._undo_escapes, sentences)), self.vocabulary, self.config.inputs,
-            context=context or None, transformer=self.network.transformer,
+            sentences, self.vocabulary, inputs, context=context or None,
+            transformer=self.network.transformer,
         )  # fmt: skip
 
     @cached_property

@@ -54,6 +54,7 @@ def make_tables(parser: "Parser") -> dict[str, Any]:
     return {
         "words": vocabulary.words.symbols,
         "lowercase": config.inputs.lowercase,
+        "dotless": vocabulary.dotless,
         "characters": vocabulary.characters.symbols,
         "columns": {name: table.symbols for name, table in vocabulary.columns.items()},
         "treebank": treebanks.indices.get(config.inputs.treebank_name, 0) if treebanks else 0,

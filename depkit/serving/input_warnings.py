@@ -2,15 +2,26 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
 from depkit.parsers.inputs.vocabulary import Vocabulary
-from depkit.parsers.text.language import find_language_warning
+from depkit.parsers.text.language import (
+    MIN_LETTERS,
+    count_letters,
+    find_document_warning,
+    find_language_warning,
+    is_unlike_language,
+    may_be_language,
+    read_language,
+    read_profiles,
+)
 
-NUM_CHECKED = 200  # sentences
+NUM_CHECKED = 200  # sentences of a file
+NUM_NOTES = 10  # on the files that a model annotates
 # A text seems to be in another language if the shares of its words that are known, and that are
 # frequent, are less than these parts of the shares in the training treebank.
 KNOWN, FREQUENT = 0.6, 1 / 3
@@ -19,35 +30,78 @@ MIN_WORDS = 12  # A shorter text may consist of names.
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?>|<!|&(?:nbsp|amp|lt|gt|quot|#\d+);")
 
 
+@dataclass
+class InputCheck:
+    """Gives warnings about the files that a model annotates, each judged by its first sentences.
+
+    parser: the parser; model: as for `find_input_warnings`; has_several_files: whether a warning
+    must name its file; note: called with each warning. Files with less text than a warning needs
+    are judged together.
+    """
+
+    parser: Parser
+    model: PathLike
+    has_several_files: bool
+    note: Callable[[str], None]
+    file: str = ""
+    first_sentences: list[Sentence] = field(default_factory=list)  # of the file that is being read
+    is_judged: bool = False  # whether they have been judged
+    short: list[Sentence] = field(default_factory=list)  # of files that have too little text
+    num_notes: int = 0
+
+    def watch(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Yield the sentences of one or more files, and judge the files."""
+        for sentence in sentences:
+            yield sentence
+            if sentence.file != self.file:
+                self.judge()
+                self.file, self.is_judged = sentence.file, False
+            if not self.is_judged:
+                self.first_sentences.append(sentence)
+                if len(self.first_sentences) == NUM_CHECKED:
+                    self.judge()
+
+    def judge(self) -> None:
+        """Judge the file that is being read, unless this has been done already."""
+        sentences, self.first_sentences, self.is_judged = self.first_sentences, [], True
+        text = " ".join(map(_text_of, sentences))
+        if self.has_several_files and count_letters(text) < MIN_LETTERS:
+            self.short += sentences[: NUM_CHECKED - len(self.short)]
+        elif sentences:
+            self._give_notes(sentences, f"{self.file}: " if self.has_several_files else "")
+
+    def finish(self) -> None:
+        """Judge what has not been judged yet."""
+        self.judge()
+        if self.short:
+            self._give_notes(self.short, "")
+        if self.num_notes > NUM_NOTES:
+            self.note(f"{self.num_notes - NUM_NOTES} more notes on other files are left out")
+
+    def _give_notes(self, sentences: Sequence[Sentence], prefix: str) -> None:
+        for warning in find_input_warnings(self.parser, sentences, self.model):
+            self.num_notes += 1
+            if self.num_notes <= NUM_NOTES:
+                self.note(prefix + warning.removeprefix(prefix))
+
+
 def find_input_warnings(
     parser: Parser, sentences: Sequence[Sentence], model: PathLike = ""
 ) -> Iterator[str]:
     """Yield a warning for each reason why the model may parse these sentences badly.
 
     There is a warning if the text is in a known language that is not that of the model; or else if
-    most letters are unknown to the model; or else if the words seem to be of another language; and
-    one if the text contains HTML markup at least three times and at least
-    once in four sentences. Letters are not checked for a model that reads a transformer, which
-    knows more letters. model: the name or the directory of the model; "" for an unknown language.
+    most letters are unknown to the model; or else if the letters or the words seem to be of another
+    language; and one if the text contains HTML markup at least three times and at least once in
+    four sentences. Letters are not checked for a model that reads a transformer, which knows more
+    letters. model: the name or the directory of the model; "" for an unknown language.
     """
-    texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
-    letters = [letter for text in texts for letter in text if letter.isalpha()]
-    known = parser.vocabulary.characters.indices
-    num_unknown = sum(not (letter in known or letter.lower() in known) for letter in letters)
-    if model and (warning := find_language_warning(" ".join(texts), model)):
+    texts = [_text_of(sentence) for sentence in sentences]
+    if warning := _find_other_language(parser, sentences, " ".join(texts), model):
         yield f"{warning}; expect poor predictions"
-    elif 2 * num_unknown > len(letters) and parser.config.inputs.context.source != "transformer":
-        yield (
-            f"{100 * num_unknown / len(letters):.0f}% of the text's letters are unknown to the"
-            " model, which was trained on another script; expect poor predictions"
-        )
-    elif shares := _find_foreign_words(parser.vocabulary, sentences):
-        percent = [f"{100 * share:.0f}%" for share in shares]
-        yield (
-            f"the text seems to be in another language than that of the model: {percent[0]} of its"
-            f" words are known to the model ({percent[2]} in its treebank), and {percent[1]} are"
-            f" among the {NUM_FREQUENT} most frequent words ({percent[3]}); expect poor predictions"
-        )
+    elif model and len(documents := _split_documents(sentences)) > 1:
+        if warning := find_document_warning(documents, model):
+            yield f"{warning}; expect poor predictions for these"
     if sum(len(_MARKUP.findall(text)) for text in texts) >= max(3, len(texts) / 4):
         file = next(
             sentence.file
@@ -58,6 +112,58 @@ def find_input_warnings(
             f"{file}: the text looks like HTML; the model parses markup as if it were words, so"
             " remove it first"
         )
+
+
+def _text_of(sentence: Sentence) -> str:
+    return sentence.text or " ".join(sentence.form)
+
+
+def _split_documents(sentences: Sequence[Sentence]) -> list[str]:
+    """Return the texts of the documents that begin with comments `# newdoc`."""
+    documents: list[list[str]] = [[]]
+    for sentence in sentences:
+        if any(line.startswith("# newdoc") for line in sentence.lines):
+            documents.append([])
+        documents[-1].append(_text_of(sentence))
+    return [" ".join(texts) for texts in documents if texts]
+
+
+def _find_other_language(
+    parser: Parser, sentences: Sequence[Sentence], text: str, model: PathLike
+) -> str:
+    """Warn of a text that seems not to be in the language of the model; "" if it may be."""
+    if model and (warning := find_language_warning(text, model)):
+        return warning
+    letters, known = Counter(filter(str.isalpha, text)), parser.vocabulary.characters.indices
+    num_unknown = sum(
+        count for x, count in letters.items() if not (x in known or x.lower() in known)
+    )
+    if 2 * num_unknown > letters.total() and parser.config.inputs.context.source != "transformer":
+        return (
+            f"{100 * num_unknown / letters.total():.0f}% of the text's letters are unknown to the"
+            " model, which was trained on another script"
+        )
+    if _has_mostly_names(text):
+        return ""
+    language = read_language(model) if model else ""
+    warning = "the text seems to be in another language than that of the model"
+    if len(text.split()) >= MIN_WORDS and is_unlike_language(text, language):
+        return f"{warning}, which parses {read_profiles()[language].name}"
+    shares = _find_foreign_words(parser.vocabulary, sentences)
+    if not shares or may_be_language(text, language):
+        return ""
+    percent = [f"{100 * share:.0f}%" for share in shares]
+    return (
+        f"{warning}: {percent[0]} of its words are known to the model ({percent[2]} in its"
+        f" treebank), and {percent[1]} are among the {NUM_FREQUENT} most frequent words"
+        f" ({percent[3]})"
+    )
+
+
+def _has_mostly_names(text: str) -> bool:
+    """Whether most words of a text begin with a capital letter, as in lists of names."""
+    initials = [word[0] for word in text.split() if word[0].isalpha()]
+    return 2 * sum(map(str.isupper, initials)) > len(initials)
 
 
 def _find_foreign_words(

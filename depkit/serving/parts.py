@@ -24,12 +24,14 @@ TASK_BLOCKS = 4  # the number of blocks in a task
 class Task:
     """A part of a file, which one worker annotates.
 
-    index: the index of the file in the job; size: the size of the part in bytes.
+    index: the index of the file in the job; size: the size of the part in bytes; is_first: whether
+    it is the first part of the file that the job annotates, by which the file is judged.
     """
 
     index: int
     part: Part
     size: int
+    is_first: bool = True
 
 
 def find_blocks_of_file(plan: Plan, index: int) -> list[Position]:
@@ -52,7 +54,8 @@ def divide(plan: Plan, indices: Iterable[int]) -> Iterator[Task]:
             yield Task(index, Part(blocks[0], blocks[0]), 0)
         for start in range(first, stop, TASK_BLOCKS):
             end = min(start + TASK_BLOCKS, stop)
-            yield Task(index, make_part(blocks, start, end), ends[end] - ends[start])
+            part, size = make_part(blocks, start, end), ends[end] - ends[start]
+            yield Task(index, part, size, is_first=start == first)
 
 
 def find_part(plan: Plan, index: int) -> Part | None:

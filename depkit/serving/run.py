@@ -34,7 +34,7 @@ from depkit.parsers.loading import choose_common_engine, choose_engine, load
 from depkit.parsers.model_directory import find_model, read_ensemble
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import load_tokenizer
-from depkit.serving.input_warnings import NUM_CHECKED, find_input_warnings
+from depkit.serving.input_warnings import InputCheck
 from depkit.serving.job import Job, Totals
 from depkit.serving.plan import FilePlan, Plan
 
@@ -53,8 +53,9 @@ class Run:
     note: Callable[[str], None]
     totals: Totals = field(default_factory=Totals)
     report: ConversionReport = field(default_factory=ConversionReport)
-    # The first sentences that each parser reads, for warnings about the input
-    first_sentences: dict[Models, list[Sentence]] = field(default_factory=dict)
+    # Give warnings about the input of each parser
+    input_checks: dict[Models, InputCheck] = field(default_factory=dict)
+    checks_input: bool = True  # whether what is read next is checked
     # Counts the words of a stream of sentences as they are read
     count_read: Callable[[Iterable[Sentence]], Iterable[Sentence]] = lambda sentences: sentences
 
@@ -85,9 +86,8 @@ class Run:
 
     def finish(self) -> None:
         """Print notes on the conversion, and on the input if they have not been printed yet."""
-        for models, sentences in self.first_sentences.items():
-            if len(sentences) < NUM_CHECKED:
-                self._note_input_warnings(models)
+        for check in self.input_checks.values():
+            check.finish()
         for report_note in self.report.notes(self.target_format.name if self.target_format else ""):
             self.note(report_note)
 
@@ -171,7 +171,7 @@ class Run:
         models = files[0].models
         parser = self.parsers[models]
         sentences, vectors = _read_sentences(parser, files, job.encoding, part, counter=counter)
-        sentences = self.count_read(self._collect_first(sentences, models))
+        sentences = self.count_read(self._check_input(sentences, models))
         if job.action == "parse":
             sentences = self._count_cleared(sentences)
         if self.has_probabilities and self.plan.format:
@@ -196,14 +196,12 @@ class Run:
         is_tagged = self.plan.job.action == "tag" and not self.plan.format
         return is_tagged and keeps_trees(sentence, output)
 
-    def _collect_first(self, sentences: Iterable[Sentence], models: Models) -> Iterator[Sentence]:
-        first_sentences = self.first_sentences.setdefault(models, [])
-        for sentence in sentences:
-            yield sentence
-            if len(first_sentences) < NUM_CHECKED:
-                first_sentences.append(sentence)
-                if len(first_sentences) == NUM_CHECKED:
-                    self._note_input_warnings(models)
+    def _check_input(self, sentences: Iterable[Sentence], models: Models) -> Iterable[Sentence]:
+        if not self.checks_input:
+            return sentences
+        has_several_files = len(self.plan.files) > 1
+        check = InputCheck(self.parsers[models], models[0], has_several_files, self.note)
+        return self.input_checks.setdefault(models, check).watch(sentences)
 
     def _count_cleared(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """Count what the new trees will remove from sentences that keep their format.
@@ -215,11 +213,6 @@ class Run:
             if sentence.line and self.plan.format in (None, PARQUET.name, sentence.format.name):
                 self.report.count_cleared(sentence)
             yield sentence
-
-    def _note_input_warnings(self, models: Models) -> None:
-        parser, sentences = self.parsers[models], self.first_sentences[models]
-        for warning in find_input_warnings(parser, sentences, models[0]):
-            self.note(warning)
 
 
 def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:

@@ -33,7 +33,10 @@ class Worker:
         """Annotate a part of a file; the errors are those of `files.annotate_files`."""
         self.run.totals, self.run.report = Totals(), ConversionReport()
         stream = io.StringIO()
+        self.run.checks_input = task.is_first
         self.run.write([task.index], stream, task.part)
+        for check in self.run.input_checks.values():
+            check.judge()
         notes, self.notes = self.notes, []
         return Result(task, stream.getvalue(), self.run.totals, self.run.report, notes)
 

@@ -7,7 +7,8 @@ text, or tokens in another order, but the same tokens are split or not split.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from importlib.resources import files
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 
 SHORT_SENTENCE = 3  # tokens
+PART = 20  # maximum number of sentences in a part of a text that is changed
 MIN_NAMES = 20  # with fewer, no names are made up
 MIN_EXAMPLES = 3  # of a punctuation mark between letters, to know how the treebank splits it
 
@@ -90,8 +92,12 @@ class TextVariants:
             self._changes += [(0.2, _capitalize), (0.2, _capitalize_some)]
         if len(self._names) >= MIN_NAMES:
             self._changes.append((0.5, self._rename))
+            self._abbreviations = _choose_abbreviations(tokens)
+            self._changes.append((0.3, self._add_abbreviations))
         if self._short:
             self._changes.append((0.3, self._add_short_sentences))
+        if _has_no_spaces(tokens):
+            self._changes.append((0.5, _join_sentences))
         if _splits_at(tokens, "("):
             self._changes.append((0.2, _add_brackets))
         if _splits_at(tokens, "/"):
@@ -118,6 +124,20 @@ class TextVariants:
             for token in text
         ]
 
+    def _add_abbreviations(self, text: Text, random: Random) -> Text:
+        """Insert abbreviations and initials before names and numbers: a treebank has only a few."""
+        result: Text = []
+        for token in text:
+            is_name = token.is_name and token.text.istitle()
+            if (is_name or token.text.isdigit()) and random.random() < 0.1:
+                tokens = self._abbreviations[random.integers(len(self._abbreviations))]
+                if random.random() < 0.5:
+                    first = tokens[0]
+                    tokens = [_with_words(first, (first.text.capitalize(),)), *tokens[1:]]
+                result += tokens
+            result.append(token)
+        return result
+
     def _add_short_sentences(self, text: Text, random: Random) -> Text:
         result: Text = []
         for sentence in _sentences(text):
@@ -126,6 +146,46 @@ class TextVariants:
                 result += [*short[:-1], replace(short[-1], has_space=True)]
             result += sentence
         return result
+
+
+def _choose_abbreviations(tokens: Sequence[TextToken]) -> list[Text]:
+    """Return the tokens of abbreviations that are written with the letters of a treebank.
+
+    The full stop is a part of the abbreviation or a token of its own, as in most abbreviations of
+    the treebank. Words of the treebank are no abbreviations.
+    """
+    lines = files("depkit.training").joinpath("abbreviations.txt").read_text("utf-8").splitlines()
+    words = {token.text.lower() for token in tokens}
+    letters = {letter for word in words for letter in word}
+    initials = sorted(letter for letter in letters if letter.upper() != letter)
+    listed = [word for line in lines if not line.startswith("#") for word in line.split()]
+    chosen = sorted(word for word in {*listed} if letters >= {*word} and word not in words)
+    joined = sum(
+        not token.ends_sentence and re.fullmatch(r"[^\W\d_]{1,4}\.", token.text) is not None
+        for token in tokens
+    )
+    split = sum(
+        not (token.ends_sentence or before.has_space) and token.text == "." and _is_plain(before)
+        for before, token in pairwise(tokens)
+    )
+    return [
+        [TextToken(f"{word}.", (f"{word}.",), has_space=True)]
+        if joined >= split
+        else [
+            TextToken(word, (word,), has_space=False), TextToken(".", (".",), has_space=True)
+        ]
+        for word in [*chosen, *map(str.upper, initials)]
+    ]  # fmt: skip
+
+
+def cut_text(text: Text, random: Random) -> Iterator[Text]:
+    """Cut a text into parts of 1 to `PART` sentences: many treebanks are a single paragraph."""
+    sentences = list(_sentences(text))
+    begin = 0
+    while begin < len(sentences):
+        end = begin + int(random.integers(1, PART + 1))
+        yield list(chain.from_iterable(sentences[begin:end]))
+        begin = end
 
 
 def _sentences(text: Text) -> Iterator[Text]:
@@ -187,6 +247,22 @@ def _remove_spaces(text: Text, random: Random) -> Text:
         if not token.ends_sentence and (token.text in marks or following.text in marks):
             result[i] = replace(token, has_space=False)
     return result
+
+
+def _has_no_spaces(tokens: Sequence[TextToken]) -> bool:
+    """Whether words are written without white space between them, as in Japanese."""
+    inside = [token.has_space for token in tokens if not token.ends_sentence]
+    return 20 * sum(inside) < len(inside)
+
+
+def _join_sentences(text: Text, random: Random) -> Text:
+    """Remove the white space after final punctuation, which a treebank notes but text lacks."""
+    return [
+        replace(token, has_space=False)
+        if token.ends_sentence and not token.text[-1].isalnum()
+        else token
+        for token in text
+    ]
 
 
 def _add_brackets(text: Text, random: Random) -> Text:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from depkit.corpus.patterns import PATTERNS, find_matches
+from depkit.corpus.patterns import MARKS, PATTERNS, find_marks, find_matches
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Token
 from depkit.files.digest import digest
@@ -45,7 +45,7 @@ from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.plan import Plan
 from depkit.training.recipe import TokenizerTraining
-from depkit.training.text_variants import Text, TextVariants, read_paragraphs
+from depkit.training.text_variants import Text, TextVariants, cut_text, read_paragraphs
 
 EMBEDDING = 32  # size of a character's embedding
 DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
@@ -220,9 +220,7 @@ def train_tokenizer(
     texts = [(text, i) for i, group in enumerate(groups) for text in read_paragraphs(group)]
     dev = _group_by_treebank(dev, treebanks)[0] or dev
     paragraphs = [text for text, _ in texts]
-    tokenizer = _make_tokenizer(
-        settings, paragraphs, device, initial.characters if initial else None
-    )
+    tokenizer = _make_tokenizer(settings, texts, device, initial.characters if initial else None)
     if initial:
         tokenizer.network.load_state_dict(initial.network.state_dict())
     network = tokenizer.network
@@ -240,10 +238,11 @@ def train_tokenizer(
         random = np.random.default_rng([seed, epoch])
         network.train()
         total = torch.zeros((), device=device)
-        changed = random.random(len(texts)) < settings.variants
+        parts = [(part, i) for text, i in texts for part in cut_text(text, random)]
+        changed = random.random(len(parts)) < settings.variants
         passages = (
-            _make_passage(variants.vary(text, random), treebank)
-            for text, treebank in compress(texts, changed)
+            _make_passage(variants.vary(part, random), treebank)
+            for part, treebank in compress(parts, changed)
         )
         slices = [*treebank_slices, *_make_slices(passages, tokenizer.characters)]
         sizes = np.array([part.shape[1] for part in slices])
@@ -315,24 +314,31 @@ def _make_slices(passages: Iterable[Passage], characters: Table) -> list[np.ndar
     """
     slices = []
     for passage in passages:
-        indices = encode_text(passage.text, characters)[0]
+        indices, offsets = encode_text(passage.text, characters)
+        last = np.append(offsets[1:], len(passage.text)) - 1  # characters of the symbols
         treebank = np.full(len(indices), passage.treebank)
-        whole = np.stack((indices, passage.ends, passage.multiword, treebank))
+        whole = np.stack((indices, passage.ends[last], passage.multiword[last], treebank))
         slices += [whole[:, begin:end] for begin, end, _, _ in cut_slices(len(indices))]
     return slices
 
 
 def _make_tokenizer(
     settings: TokenizerTraining,
-    paragraphs: Sequence[Text],
+    texts: Sequence[tuple[Text, int]],
     device: torch.device,
     characters: Table | None = None,
 ) -> Tokenizer:
-    """Make a tokenizer with an untrained network, for these characters or those of the treebank."""
-    passages = list(map(_make_passage, paragraphs))
-    tokens = [token for paragraph in paragraphs for token in paragraph]
-    table = build_multiword_table((token.text, token.words) for token in tokens)
-    spaces = any(" " in token.text for token in tokens)
+    """Make a tokenizer with an untrained network, for these characters or those of the treebank.
+
+    texts: the paragraphs, each with the index of its treebank.
+    """
+    passages = list(starmap(_make_passage, texts))
+    tokens = [(token, treebank) for paragraph, treebank in texts for token in paragraph]
+    table = build_multiword_table(
+        ((token.text, token.words) for token, treebank in tokens if treebank == 0),
+        ((token.text, token.words) for token, treebank in tokens if treebank != 0),
+    )
+    spaces = any(" " in token.text for token, _ in tokens)
     characters = characters or build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
@@ -345,8 +351,10 @@ def _make_tokenizer(
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the names of the patterns that a treebank does not contradict, see `corpus.patterns`.
 
-    At most a tenth of the matches in the treebank are other tokens than those of the pattern.
+    At most a tenth of the matches in the treebank are other tokens than those of the pattern. Other
+    treebanks than the one as which text is split have no say.
     """
+    passages = [passage for passage in passages if passage.treebank == 0]
     for name, pattern in PATTERNS.items():
         matches = [
             any(
@@ -357,6 +365,15 @@ def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
             for spans in find_matches(passage.text, pattern)
         ]
         if len(matches) >= pattern.min_matches and 10 * sum(matches) <= len(matches):
+            yield name
+    for name in MARKS:
+        are_tokens = [
+            passage.ends[mark] and (mark == 0 or passage.ends[mark - 1] or text[mark - 1] == " ")
+            for passage in passages
+            for text in [passage.text]
+            for mark in find_marks(text, [name])
+        ]
+        if 10 * sum(map(bool, are_tokens)) >= 9 * len(are_tokens):
             yield name
 
 

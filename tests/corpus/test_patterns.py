@@ -2,7 +2,7 @@
 
 import pytest
 
-from depkit.corpus.patterns import PATTERNS, find_matches, find_tokens
+from depkit.corpus.patterns import MARKS, PATTERNS, find_marks, find_matches, find_tokens
 
 
 def found(text, *names):
@@ -33,6 +33,23 @@ def test_tokens_are_found(name, text, tokens):
     assert found(text, name) == tokens
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "marked"),
+    [
+        ("quotation marks", '«a» „b“ c”d "e." f"g 5" x', '<«>a<»> <„>b<“> c”d <">e.<"> f"g 5<"> x'),
+        ("quotation marks", "「a」（b）", "<「>a<」><（>b<）>"),
+        ("quotation marks", "'a' ’b", "'a' ’b"),
+        ("brackets", "(a b). [c] d(e) 1) f :) (", "<(>a b<)>. <[>c<]> d(e) 1) f :) ("),
+        ("final marks", "a, b: c? 5! a:b 1,5 ?! ,x", "a<,> b<:> c<?> 5<!> a:b 1,5 ?! ,x"),
+        ("dashes", "a—b ― -", "a<—>b <―> -"),
+        ("emoji", "a😀 😀", "a<😀> 😀"),
+    ],
+)
+def test_punctuation_marks_are_found(name, text, marked):
+    marks = set(find_marks(text, ["url", name]))
+    assert "".join(f"<{x}>" if i in marks else x for i, x in enumerate(text)) == marked
+
+
 def test_emoji_are_found_with_and_without_patterns():
     assert found("👍🏽 a.com") == ["👍🏽"]
     assert found("👍🏽 a.com", "domain") == ["👍🏽", "a.com"]
@@ -52,7 +69,7 @@ def test_a_token_ends_unless_letters_or_an_ending_follow(text, ends):
     assert is_end == ends
 
 
-UNITS = "a a. 1. 1- 1 a@ a@b. www. http:// http://( mailto: 1km a.co.uk %+".split()
+UNITS = 'a a. 1. 1- 1 a@ a@b. www. http:// http://( mailto: 1km a.co.uk %+ (a ( " a"'.split()
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -63,3 +80,4 @@ def test_long_text_that_nearly_matches_is_searched(unit, end):
     for pattern in PATTERNS.values():
         for spans in find_matches(text, pattern):
             assert all(0 <= start < stop <= len(text) for start, stop, _ in spans)
+    assert all(0 <= mark < len(text) for mark in find_marks(text, MARKS))

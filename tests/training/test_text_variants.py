@@ -1,5 +1,7 @@
 """Variants of a treebank's text keep its conventions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,7 @@ class Always:
         (module._swap_quotes, "I do+n't say _’ so _’", "I do+n’t say_' so_'"),
         (module._remove_spaces, "a ( 1 ) b / c _. ( d )", "a_(_1_)_b_/_c_. (_d_)"),
         (module._add_brackets, "test is do+n't _.", "t_(_est_) is do+n't_."),
+        (module._join_sentences, "a _. b c _! d", "a_._b c_!_d"),
         (module._add_slashes, "he she is do+n't _. We", "he_/_she_/_is do+n't_. We"),
     ],
 )
@@ -82,6 +85,46 @@ def test_short_sentences_are_inserted():
     variants = TextVariants([read("No _. We go home now _.")], [])
     text = variants._add_short_sentences(read("He is here now _."), Always())
     assert write(text) == "No_. He is here now_."
+
+
+@pytest.mark.parametrize(
+    ("treebank", "expected"),
+    [("ca. 5 we", "Abb. Ann went_. Abb. 5"), ("ca _. 5 we", "Abb_. Ann went_. Abb_. 5")],
+)
+def test_abbreviations_are_inserted_as_the_treebank_writes_them(treebank, expected, monkeypatch):
+    monkeypatch.setattr(module, "_sentences", lambda text: [])
+    names = read(" ".join(f"A{chr(97 + i)}ap" for i in range(20)) + " " + treebank)
+    for token in (tokens := names):
+        assert not token.ends_sentence or treebank.count("_")
+    variants = TextVariants([[replace(token, ends_sentence=False) for token in tokens]], [])
+    text = variants._add_abbreviations(read("Ann went _. 5"), Always())
+    assert write(text) == expected
+
+
+def test_words_and_strange_letters_are_no_abbreviations():
+    def texts(text):
+        chosen = module._choose_abbreviations(read(text))
+        return {tokens[0].text for tokens in chosen}
+
+    assert texts("d r") == {"dr.", "rd.", "D.", "R."}
+    assert texts("dr") == {"rd.", "d.", "r.", "D.", "R."}
+    assert "проф." in texts("профессор")
+
+
+def test_a_text_is_cut_into_parts():
+    text = read("a b _. " * 100)
+    parts = list(module.cut_text(text, np.random.default_rng(1)))
+    assert [token for part in parts for token in part] == text
+    assert all(part[-1].ends_sentence for part in parts)
+    assert 5 < len(parts) < 30 and max(map(len, parts)) <= 3 * module.PART
+
+
+def test_sentences_are_joined_only_where_text_has_no_spaces():
+    def names(text):
+        return {change.__name__ for _, change in TextVariants([read(text)], [])._changes}
+
+    assert "_join_sentences" in names("我 _們 _去 _. 我 _們_")
+    assert "_join_sentences" not in names("a b _. c")
 
 
 def test_changes_that_the_treebank_contradicts_are_not_made():

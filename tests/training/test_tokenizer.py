@@ -10,6 +10,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save
 
+from depkit.corpus.patterns import MARKS
 from depkit.corpus.text import read_text
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
@@ -235,8 +236,11 @@ def test_patterns_that_the_treebank_contradicts_are_not_used():
             text += rows[-1] + "\n"
         return set(module.choose_patterns(make_passages(parse(text))))
 
-    always = {"url", "email", "domain", "number", "telephone"}
+    always = {"url", "email", "domain", "number", "telephone", *MARKS}
     assert chosen("a") == always
+    assert chosen("« a » , b") == always
+    assert chosen("«a», b") == always - {"quotation marks"}
+    assert chosen("a b,") == always - {"final marks"}
     assert chosen("5 km", "a@b.com") == always
     assert chosen(*["5 km"] * 5) == always | {"split measure"}
     assert chosen(*["5km"] * 5, "a@b. com") == always - {"email"} | {"joined measure"}

@@ -7,6 +7,8 @@ and lemma share, then sets the case (after Chrupala 2006 and UDPipe, Straka 2018
 import json
 from functools import lru_cache
 
+from depkit.corpus.letter_case import lower, upper
+
 LOWER, KEEP, TITLE, UPPER, WHOLE = "lower", "keep", "title", "upper", "whole"
 CASES = (LOWER, KEEP, TITLE, UPPER)
 
@@ -22,9 +24,8 @@ def edit_script(form: str, lemma: str) -> str:
     The line is [case, cut in front, add in front, cut behind, add behind], or ["whole", lemma] if
     there is no such script, for example because form and lemma have no substring in common.
     """
-    low_form, low_lemma = form.lower(), lemma.lower()
-    start, lemma_start, size = _longest_common_substring(low_form, low_lemma)
-    if len(low_form) != len(form) or len(low_lemma) != len(lemma) or not size:
+    start, lemma_start, size = _longest_common_substring(lower(form), lower(lemma))
+    if not size:
         return _to_json(WHOLE, (lemma,))
     edit = (start, lemma[:lemma_start], len(form) - start - size, lemma[lemma_start + size :])
     case = find_case(form, edit, lemma)
@@ -60,24 +61,32 @@ def breaks_rows(text: str) -> bool:
     return "\t" in text or "\n" in text or "\r" in text
 
 
-def find_case(form: str, edit: Edit, lemma: str) -> str:
-    """Find the first case with which an edit turns a form into its lemma, or WHOLE."""
-    return next((case for case in CASES if apply_edit(form, case, edit) == lemma), WHOLE)
+def find_case(form: str, edit: Edit, lemma: str, dotless: bool = False) -> str:
+    """Find the first case with which an edit turns a form into its lemma, or WHOLE.
+
+    dotless: whether the alphabet has a dotless i, see `letter_case`.
+    """
+    cases = (case for case in CASES if apply_edit(form, case, edit, dotless) == lemma)
+    return next(cases, WHOLE)
 
 
-def apply_script(form: str, script: str) -> str:
-    """Apply a script to a form: the lemma, or the form itself if it is too short for the script."""
-    lemma = apply_edit(form, *parse_script(script))
+def apply_script(form: str, script: str, dotless: bool = False) -> str:
+    """Apply a script to a form: the lemma, or the form itself if it is too short for the script.
+
+    dotless: whether the alphabet has a dotless i, see `letter_case`.
+    """
+    lemma = apply_edit(form, *parse_script(script), dotless)
     return form if lemma is None else lemma
 
 
-def apply_edit(form: str, case: str, edit: Edit) -> str | None:
+def apply_edit(form: str, case: str, edit: Edit, dotless: bool = False) -> str | None:
     """Apply an edit to a form, then set the case.
 
     Args:
         form: The form.
         case: One of CASES, or WHOLE.
         edit: The edit.
+        dotless: Whether the alphabet has a dotless i, see `letter_case`.
 
     Returns:
         The lemma, or None if the form is too short for the edit.
@@ -89,10 +98,10 @@ def apply_edit(form: str, case: str, edit: Edit) -> str | None:
         return None
     lemma = f"{add_front}{form[cut_front : len(form) - cut_behind]}{add_behind}"
     if case == LOWER:
-        return lemma.lower()
+        return lower(lemma, dotless)
     if case == TITLE:
-        return lemma[0].upper() + lemma[1:].lower()
-    return lemma.upper() if case == UPPER else lemma
+        return upper(lemma[0], dotless) + lower(lemma[1:], dotless)
+    return upper(lemma, dotless) if case == UPPER else lemma
 
 
 def _longest_common_substring(form: str, lemma: str) -> tuple[int, int, int]:

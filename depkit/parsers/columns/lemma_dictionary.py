@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
+from depkit.corpus.letter_case import has_dotless_i, lower
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.columns.edit_scripts import apply_script, check_script, edit_script
 
@@ -45,11 +46,11 @@ class LemmaDictionary:
 
     def contains(self, forms: Iterable[str]) -> Iterator[bool]:
         """Yield for each form whether the dictionary has a lemma for it, ignoring case."""
-        return map(self._forms_by_lower_case.__contains__, map(str.lower, forms))
+        return (self._lower(form) in self._forms_by_lower_case for form in forms)
 
     def readings_ignoring_case(self, form: str) -> list[tuple[Reading, int]]:
         """Return the readings of a form and of all forms that differ from it only in case."""
-        return list(self.readings(self._forms_by_lower_case.get(form.lower(), ())))
+        return list(self.readings(self._forms_by_lower_case.get(self._lower(form), ())))
 
     def look_up(self, form: str, tags: Tags) -> str | None:
         """Return the most frequent lemma of a form with these UPOS, XPOS and FEATS.
@@ -66,7 +67,7 @@ class LemmaDictionary:
                 counts: Counter[str] = Counter()
                 for (known_form, known_tags, script), count in readings:
                     if known_tags[:num_compared] == tags[:num_compared]:
-                        counts[apply_script(known_form, script)] += count
+                        counts[apply_script(known_form, script, self.dotless)] += count
                 if counts:
                     return max(counts, key=counts.__getitem__)
         return None
@@ -76,6 +77,14 @@ class LemmaDictionary:
         upos, xpos, feats = tags
         uposes = self._uposes.get(xpos)
         return (uposes[0], xpos, feats) if uposes and upos not in uposes else tags
+
+    @cached_property
+    def dotless(self) -> bool:
+        """Whether the alphabet of the forms has a dotless i."""
+        return has_dotless_i(self.forms)
+
+    def _lower(self, form: str) -> str:
+        return lower(form, self.dotless)
 
     @cached_property
     def _uposes(self) -> dict[str, list[str]]:
@@ -96,7 +105,7 @@ class LemmaDictionary:
         missing = {i for i, script in enumerate(self.scripts) if script == NO_LEMMA}
         for form, flat in self.forms.items():
             if not missing.issuperset(flat[1::3]):
-                groups.setdefault(form.lower(), []).append(form)
+                groups.setdefault(self._lower(form), []).append(form)
         return groups
 
     def to_json(self) -> dict[str, object]:

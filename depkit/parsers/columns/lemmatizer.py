@@ -16,6 +16,7 @@ from itertools import product, takewhile
 from math import inf, log
 from operator import itemgetter
 
+from depkit.corpus.letter_case import lower, upper
 from depkit.parsers.columns.edit_scripts import (
     CASES,
     Edit,
@@ -186,7 +187,7 @@ class _Plausibility(dict[tuple[str, Edit], Found | None]):
     def __init__(self, lemmatizer: Lemmatizer, form: str, tags: Tags) -> None:
         super().__init__()
         evidence, word_class = lemmatizer.evidence, _word_class(tags)
-        self.form, self.words = form, lemmatizer.words
+        self.form, self.words, self.dotless = form, lemmatizer.words, evidence.dotless
         self.lemmas = evidence.lemmas[tags[0]]
         self.by_ending = evidence.edits_by_ending(word_class, form)
         self.attested = evidence.attested_edits(word_class, form)
@@ -194,7 +195,9 @@ class _Plausibility(dict[tuple[str, Edit], Found | None]):
         usual_case = max(CASES, key=self.cases.__getitem__)
         readings = lemmatizer.dictionary.readings_ignoring_case(form)
         scripts = [(spelling, script) for (spelling, _, script), _ in readings]
-        self.other_lemmas = {apply_script(spelling, script) for spelling, script in scripts}
+        self.other_lemmas = {
+            apply_script(spelling, script, self.dotless) for spelling, script in scripts
+        }
         # Cases and edits to try besides the network's scripts
         self.others = [(usual_case, edit) for edit in self.attested]
         self.others += [parse_script(script) for _, script in scripts]
@@ -204,7 +207,7 @@ class _Plausibility(dict[tuple[str, Edit], Found | None]):
         return found
 
     def _evaluate(self, case: str, edit: Edit) -> Found | None:
-        lemma = apply_edit(self.form, case, edit)
+        lemma = apply_edit(self.form, case, edit, self.dotless)
         is_other = lemma in self.other_lemmas
         if lemma is None or (is_irregular(edit) and not is_other):
             return None
@@ -214,17 +217,21 @@ class _Plausibility(dict[tuple[str, Edit], Found | None]):
         share = RARE
         for edits, total in self.by_ending:
             share = (edits[edit] + SMOOTHING * share) / (total + SMOOTHING)
-        share *= self.cases.get(find_case(self.form, edit, lemma), RARE)
-        return lemma, log(share), is_lemma, is_other, lemma.lower() in self.words
+        share *= self.cases.get(find_case(self.form, edit, lemma, self.dotless), RARE)
+        # Models of older versions have the letter İ in lower case as `str.lower` writes it.
+        is_word = lower(lemma, self.dotless) in self.words or lemma.lower() in self.words
+        return lemma, log(share), is_lemma, is_other, is_word
 
 
 class _Evidence:
     """Statistics of a dictionary that help with words not in it. Threads can share an instance.
 
-    lemmas: the lemmas of the dictionary by UPOS; classes: the classes of its words.
+    lemmas: the lemmas of the dictionary by UPOS; classes: the classes of its words; dotless:
+    whether the alphabet has a dotless i.
     """
 
     def __init__(self, dictionary: LemmaDictionary) -> None:
+        self.dotless = dictionary.dotless
         self.lemmas: dict[str, set[str]] = defaultdict(set)
         self._words: dict[WordClass, list[tuple[str, Edit]]] = defaultdict(list)
         # The words of a class, reversed and sorted, so that words with the same ending are
@@ -240,13 +247,13 @@ class _Evidence:
             None if script == NO_LEMMA else parse_script(script) for script in dictionary.scripts
         ]
         for form, flat in dictionary.forms.items():
-            low, shape = form.lower(), capitalisation(form)
+            low, shape = lower(form, self.dotless), capitalisation(form, self.dotless)
             for tags, script in zip(flat[::3], flat[1::3], strict=True):
                 parsed = scripts[script]
                 if parsed is None:
                     continue
                 word_class, (case, edit) = classes[tags], parsed
-                self.lemmas[word_class[0]].add(apply_edit(form, case, edit) or form)
+                self.lemmas[word_class[0]].add(apply_edit(form, case, edit, self.dotless) or form)
                 if not is_irregular(edit):
                     self._words[word_class].append((low[::-1], edit))
                     self._cases[word_class, shape][case] += 1
@@ -257,7 +264,7 @@ class _Evidence:
         The first item counts all words of the class, the next the words with the same last
         character, then with the same last two and so on, as long as there are any.
         """
-        low, longest = form.lower(), min(LONGEST_ENDING, len(form))
+        low, longest = lower(form, self.dotless), min(LONGEST_ENDING, len(form))
         endings = (low[len(low) - size :] for size in range(longest + 1))
         edits = (self._edits_with_ending(word_class, ending) for ending in endings)
         return list(takewhile(itemgetter(1), edits))
@@ -271,7 +278,7 @@ class _Evidence:
         Returns:
             The number of words by edit.
         """
-        key = word_class, form[-1:].lower()
+        key = word_class, lower(form[-1:], self.dotless)
         if key not in self._attested:
             edits, _ = self._edits_with_ending(*key) if form else (Counter[Edit](), 0)
             self._attested[key] = {edit: count for edit, count in edits.items() if count > 1}
@@ -292,7 +299,7 @@ class _Evidence:
 
     def case_shares(self, word_class: WordClass, form: str) -> dict[str, float]:
         """Return the share of each script case among words of a class capitalised like a form."""
-        key = word_class, capitalisation(form)
+        key = word_class, capitalisation(form, self.dotless)
         if key not in self._case_shares:
             counts = self._cases[key]
             total = counts.total() + SMOOTHING
@@ -311,10 +318,13 @@ def _word_class(tags: Tags) -> WordClass:
     return upos, xpos if xpos != "_" else feats
 
 
-def capitalisation(form: str) -> str:
-    """Return the case of a form: "lower", "title" (as a lone capital), "upper" or "mixed"."""
-    if form == form.lower():
+def capitalisation(form: str, dotless: bool = False) -> str:
+    """Return the case of a form: "lower", "title" (as a lone capital), "upper" or "mixed".
+
+    dotless: whether the alphabet has a dotless i, see `letter_case`.
+    """
+    if form == lower(form, dotless):
         return "lower"
-    if form[1:] == form[1:].lower():
+    if form[1:] == lower(form[1:], dotless):
         return "title"
-    return "upper" if form == form.upper() else "mixed"
+    return "upper" if form == upper(form, dotless) else "mixed"

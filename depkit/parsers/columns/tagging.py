@@ -8,6 +8,7 @@ import numpy as np
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.columns.lemmas import choose_lemmas
 from depkit.parsers.columns.lemmatizer import Lemmatizer
+from depkit.parsers.inputs.known_characters import KnownCharacters
 from depkit.parsers.inputs.vocabulary import Vocabulary, column_values
 
 TAGS = ("lemma", "upos", "xpos", "feats")
@@ -19,6 +20,7 @@ class Tagging:
     def __init__(self, vocabulary: Vocabulary, names: Sequence[str]) -> None:
         self.vocabulary = vocabulary
         self.names = frozenset(names)
+        self.respell = KnownCharacters(vocabulary)
 
     @cached_property
     def lemmatizer(self) -> Lemmatizer | None:
@@ -36,7 +38,7 @@ class Tagging:
         contains = self.lemmatizer.dictionary.contains
         unknown = [
             (row, position)
-            for row, sentence in enumerate(sentences)
+            for row, sentence in enumerate(map(self.respell, sentences))
             for position, known in enumerate(contains(sentence.form), start=1)
             if not known
         ]
@@ -60,15 +62,21 @@ class Tagging:
         }
         if "lemma" not in names:
             return columns
+        known = self.respell(sentence)
         if self.lemmatizer is None:
             scripts = self.symbols("lemma", best["lemma"][row], len(sentence))
-            return columns | {"lemma": column_values(sentence, "lemma", scripts)}
+            return columns | {"lemma": column_values(known, "lemma", scripts)}
         words = slice(1, len(sentence) + 1)
         symbols = {name: self.vocabulary.columns[name].symbols for name in ("lemma", *columns)}
         candidates = {key: array[row, words] for key, array in best.items()}
         lemmas = choose_lemmas(
-            self.lemmatizer, sentence, tags=columns, symbols=symbols, best=candidates
+            self.lemmatizer, known, tags=columns, symbols=symbols, best=candidates
         )
+        if known is not sentence:
+            lemmas = [
+                lemma if lemma != spelling or any(map(str.isalnum, form)) else form
+                for form, spelling, lemma in zip(sentence.form, known.form, lemmas, strict=True)
+            ]  # punctuation stays its own lemma
         return columns | {"lemma": lemmas}
 
     def symbols(self, column: str, indices: np.ndarray, words: int) -> list[str]:

@@ -73,8 +73,7 @@ class Model:
 
     def encode(self, words: Sequence[str]) -> dict[str, np.ndarray]:
         """Make the arrays of a sentence; position 0 is w0, the artificial root."""
-        keys = [word.lower() if self.tables["lowercase"] else word for word in words]
-        word = [ROOT, *(self.words.get(key, UNKNOWN) for key in keys)]
+        word = [ROOT, *map(self.find_word, words)]
         rows = [[ROOT]]
         for form in words:
             if len(form) > LONGEST_WORD:
@@ -98,6 +97,15 @@ class Model:
             arrays[f"prior.{column}.probabilities"] = probabilities[None].astype(np.float32)
         return arrays
 
+    def find_word(self, word: str) -> int:
+        """Return the row of a word, in lower case unless `lowercase` is false."""
+        if not self.tables["lowercase"]:
+            return self.words.get(word, UNKNOWN)
+        index = self.words.get(word.lower(), UNKNOWN)
+        if index == UNKNOWN:
+            index = self.words.get(lower(word, self.tables["dotless"]), UNKNOWN)
+        return index
+
     def priors(self, column: str, words: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield for each word the most likely values of a column, and their probabilities.
 
@@ -108,7 +116,7 @@ class Model:
         size = len(self.tables["columns"][column])
         for word in words:
             result = np.full(size, 1 / size, dtype=np.float32)
-            for name in node_names(word):
+            for name in node_names(word, self.tables["dotless"]):
                 values, numbers = counts.get(name, ([], []))
                 weight = FORM_WEIGHT if name[0] in "wf" else ENDING_WEIGHT
                 total = np.float32(sum(numbers) + weight)
@@ -124,12 +132,17 @@ def index(symbols: Sequence[str]) -> dict[str, int]:
     return {symbol: number for number, symbol in enumerate(symbols)}
 
 
-def node_names(form: str) -> list[str]:
+def lower(text: str, dotless: bool = False) -> str:
+    """Return a text in lower case; dotless: whether the lower case of I is ı, as in Turkish."""
+    return (text.replace("I", "ı") if dotless else text).replace("İ", "i").lower()
+
+
+def node_names(form: str, dotless: bool) -> list[str]:
     """Name the nodes of a form: all words, its endings, the form in lower case, and the form."""
-    lower = form.lower()
-    kind = "l" if form == lower else "o"
-    sizes = range(1, min(LONGEST_ENDING, len(lower)) + 1)
-    return [kind, *(kind + lower[-size:] for size in sizes), f"w{lower}", f"f{form}"]
+    low = lower(form, dotless)
+    kind = "l" if form == low else "o"
+    sizes = range(1, min(LONGEST_ENDING, len(low)) + 1)
+    return [kind, *(kind + low[-size:] for size in sizes), f"w{low}", f"f{form}"]
 
 
 def apply_script(form: str, script: str) -> str:
@@ -142,8 +155,8 @@ def apply_script(form: str, script: str) -> str:
         return form
     lemma = f"{front}{form[cut_front : len(form) - cut_behind]}{behind}"
     if case == "title":
-        return lemma[:1].upper() + lemma[1:].lower()
-    return {"lower": lemma.lower(), "keep": lemma, "upper": lemma.upper()}[case]
+        return lemma[:1].upper() + lower(lemma[1:])
+    return {"lower": lower(lemma), "keep": lemma, "upper": lemma.upper()}[case]
 
 
 def best_tree(scores: np.ndarray, single_root: bool) -> list[int]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from depkit.corpus.letter_case import lower
 from depkit.files.bounds import setting
 from depkit.parsers.inputs.part import Part
 from depkit.parsers.inputs.tables import Table
@@ -40,8 +41,8 @@ class Affixes(Part):
 
         inputs, characters = self.inputs, vocabulary.characters
         return AffixEmbedding(
-            inputs.affix_rows, inputs.affix, lower_cases(characters), character_classes(characters),
-            dropout=inputs.affix_dropout,
+            inputs.affix_rows, inputs.affix, lower_cases(characters, vocabulary.dotless),
+            character_classes(characters), dropout=inputs.affix_dropout,
         )  # fmt: skip
 
     def form_vectors(self, module: Any, arrays: Any, groups: Sequence[tuple[int, int]]) -> Any:
@@ -54,11 +55,13 @@ class Affixes(Part):
         return "prefixes, suffixes and shape"
 
 
-def lower_cases(characters: Table) -> list[int]:
-    """Return the index of the lower case of each character, or its own index."""
-    return [
-        characters.indices.get(symbol.lower(), i) for i, symbol in enumerate(characters.symbols)
-    ]
+def lower_cases(characters: Table, dotless: bool = False) -> list[int]:
+    """Return the index of the lower case of each character, or its own index.
+
+    dotless: whether the alphabet has a dotless i, see `letter_case`.
+    """
+    find = characters.indices.get
+    return [find(lower(symbol, dotless), i) for i, symbol in enumerate(characters.symbols)]
 
 
 def character_classes(characters: Table) -> list[int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depkit.corpus.letter_case import lower
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary
 from depkit.parsers.inputs.part import EncodingInput, Part, Rows, SelectedRows
 from depkit.parsers.inputs.tables import Table
@@ -137,12 +138,17 @@ class Priors:
     """
 
     def __init__(self, dictionary: LemmaDictionary, columns: dict[str, Table]) -> None:
+        self.dotless = dictionary.dotless
         nodes: dict[str | None, int] = defaultdict(count().__next__)
         nodes[None] = -1
         self._rows: dict[str, int] = {}  # of the forms in the cache
         self._cache: Tables = {}
         chains = np.array(
-            [[nodes[name] for name in _node_names(form)] for form in dictionary.forms], np.int64
+            [
+                [nodes[name] for name in _node_names(form, self.dotless)]
+                for form in dictionary.forms
+            ],
+            np.int64,
         )
         chains = chains.reshape(-1, _LEVELS)
         self.nodes = dict(nodes)  # for the name of an ending or a form, its number
@@ -168,7 +174,7 @@ class Priors:
     def chains(self, forms: Sequence[str]) -> np.ndarray:
         """Find the nodes of forms, [forms, levels]; -1 stands for a node that does not exist."""
         get = self.nodes.get
-        chains = [[get(name, -1) for name in _node_names(form)] for form in forms]
+        chains = [[get(name, -1) for name in _node_names(form, self.dotless)] for form in forms]
         return np.array(chains, dtype=np.int64).reshape(-1, _LEVELS)
 
     def look_up(self, forms: Sequence[str]) -> Tables:
@@ -190,17 +196,17 @@ class Priors:
         return tables
 
 
-def _node_names(form: str) -> list[str | None]:
+def _node_names(form: str, dotless: bool) -> list[str | None]:
     """Name the nodes of a form: all words, endings by growing length, lower case, the form.
 
     None stands for an ending that is longer than the form. Endings of words in lower case differ
     from those of other words.
     """
-    lower = form.lower()
-    kind = "l" if form == lower else "o"
-    endings = [kind + lower[-size:] for size in range(1, min(LONGEST_ENDING, len(lower)) + 1)]
+    low = lower(form, dotless)
+    kind = "l" if form == low else "o"
+    endings = [kind + low[-size:] for size in range(1, min(LONGEST_ENDING, len(low)) + 1)]
     missing = [None] * (LONGEST_ENDING - len(endings))
-    return [kind, *endings, *missing, "w" + lower, "f" + form]
+    return [kind, *endings, *missing, "w" + low, "f" + form]
 
 
 def encode_priors(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from depkit.corpus.letter_case import has_dotless_i
 from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest
 from depkit.parsers.columns.edit_scripts import apply_script, check_script, edit_script
@@ -37,6 +38,13 @@ class Vocabulary:
     @property
     def characters(self) -> Table:
         return self.tables["characters"]
+
+    @property
+    def dotless(self) -> bool:
+        """Whether the alphabet of the words has a dotless i, see `letter_case`."""
+        if "dotless" not in self.memo:
+            self.memo["dotless"] = has_dotless_i(self.words.symbols)
+        return bool(self.memo["dotless"])
 
     def with_table(self, name: str, table: Table) -> "Vocabulary":
         return replace(self, tables=self.tables | {name: table})

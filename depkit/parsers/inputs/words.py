@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from depkit.corpus.letter_case import lower
 from depkit.corpus.sentence import Sentence
 from depkit.files.bounds import setting
 from depkit.parsers.inputs.part import EncodingInput, Part, Rows
@@ -49,14 +50,20 @@ class Words(Part):
         return self.inputs.word_dropout
 
     def _symbols(self, sentence: Sentence) -> Sequence[str]:
-        return list(map(str.lower, sentence.form)) if self.inputs.lowercase else sentence.form
+        return list(map(lower, sentence.form)) if self.inputs.lowercase else sentence.form
 
     def table_rule(self) -> TableRule:
         return TableRule(self.table, self._symbols, SPECIAL, self.inputs.word_min_count)
 
     def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
-        get, lowercase = vocabulary.words.get, self.inputs.lowercase
-        find = (lambda form: get(form.lower())) if lowercase else get
+        get, dotless = vocabulary.words.get, vocabulary.dotless
+
+        def find_lower_case(form: str) -> int:
+            # Models of older versions have the letter İ in lower case as `str.lower` writes it.
+            index = get(form.lower())
+            return get(lower(form, dotless)) if index == UNKNOWN else index
+
+        find = find_lower_case if self.inputs.lowercase else get
         return {"word": source.per_form(find, PAD, ROOT)}
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:

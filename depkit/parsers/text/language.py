@@ -10,10 +10,11 @@ import json
 import math
 import os
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from depkit.corpus.io import PathLike
@@ -25,53 +26,156 @@ NUM_TRIGRAMS = 1000
 MIN_LETTERS = 60  # of a text that can give a warning
 FEWEST_LETTERS = 5  # of a text whose language is identified
 MAX_CHARACTERS = 4000  # that are read
+DOCUMENT_CHARACTERS = 400  # that are read of each document if there are several
 WINDOW = 200  # characters of the texts from which a profile learns how low scores become
 LOW_SHARE = 0.01  # of these texts that have a score below `low`
-# A text whose score is not above `low` by this much may be in another language, whose score must be
-# higher by MARGIN. On 2,998 passages of 250 characters from the dev parts of 25 languages, each
-# compared with every language, this gave no wrong warning and missed 1% of the texts.
+# A text whose score is not above `low` by NEAR_LOW may be in another language, whose score must be
+# higher by MARGIN. MARGIN is also how far the score of a text may be below `low`.
 NEAR_LOW = 0.8
 MARGIN = 0.4
 # A language is clear if its score is higher than that of any other language by CLEAR, and by
-# CLEAR_ROOT divided by the square root of the number of letters. Of 3,043 sentences from the same
-# dev parts, these shares were clear, and taken for another language: of 5 to 14 letters 44% and
-# 2.0%, of 15 to 29 letters 70% and none, of 30 to 59 letters 88% and 0.3%, of 60 to 119 letters 96%
-# and 0.3%, and of more letters 98% and 0.2%.
+# CLEAR_ROOT divided by the square root of the number of letters. Of 1,754 sentences from the dev
+# parts of 26 languages, these shares were clear, and taken for another language: of 5 to 14 letters
+# 71% and 1.7%, of 15 to 29 letters 83% and 1.1%, of 30 to 59 letters 91% and 0.2%, of 60 to 119
+# letters 95% and 0.2%, and of more letters 97% and 0.4%.
 CLEAR, CLEAR_ROOT = 0.05, 1.5
+# A score below `low` must be higher by this much, because it may be that of a similar language that
+# has no profile, as Catalan has none.
+LOW_LEAD = 0.4
+# The scores of lists of names and of slang can be below `low` by FAR_BELOW, but hardly by UNLIKE.
+FAR_BELOW, UNLIKE = 1.2, 2.0
+# A language is not that of a text in which fewer than this share of the letters are of its script.
+SCRIPT_SHARE = 0.2
+# By how much the score of a language is lowered if it has none of the letters of a text, although
+# they are of its script, as the ј of Serbian is no letter of Russian; by less if it has some.
+FOREIGN_LETTERS = 30.0
+# A text is not clearly in a language if this many letters that it lacks would be expected among
+# those of its distinct words; so many were in 0.4% of passages of 60 characters from the same dev
+# parts, and in fewer of longer ones.
+MISSING_LETTERS = 13
+# The share of the letters from which on a letter belongs to the alphabet of a language; rarer ones
+# are those of foreign names. Of a script with more letters than these, all belong to it.
+ALPHABET_SHARE, ALPHABET_SIZE = 1 / 20_000, 100
+# Among the languages that have a profile, only one is written in each of these scripts, and hardly
+# any other language of the world is; a few letters are as decisive.
+_SCRIPTS_OF_ONE_LANGUAGE = {"KANA": "ja", "HANGUL": "ko", "HEBREW": "he"}
+_SHARED_SCRIPTS = ("LATIN", "CYRILLIC", "ARABIC", "GREEK")
+_LETTERS_OF_ONE_LANGUAGE = {"uk": "ґєї"}
 _NO_LETTERS = re.compile(r"[\W\d_]+")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The frequencies of the trigrams and of the letters of a text, of which no order is kept.
+
+    num_distinct: the number of letters of its distinct words.
+    """
+
+    trigrams: Counter[str]
+    letters: Counter[str]
+    num_distinct: int
+
+    @staticmethod
+    def of(text: str) -> "Counts":
+        normalized = normalize(text)
+        letters = Counter(normalized)
+        del letters[" "]
+        trigrams = Counter(normalized[i : i + 3] for i in range(len(normalized) - 2))
+        return Counts(trigrams, letters, sum(map(len, set(normalized.split()))))
+
+    @cached_property
+    def scripts(self) -> Counter[str]:
+        """The number of letters of each script."""
+        return _count_scripts(self.letters)
 
 
 @dataclass(frozen=True)
 class Profile:
     """The trigrams of a language.
 
-    name: that of the language in English; trigrams: natural logarithms of their probabilities;
-    other: that of any other trigram; low: a score that a text of this language rarely falls below.
+    name: that of the language in English; script: that of most of its letters, see `find_script`;
+    letters: the shares of the letters of its alphabet; none if they are all of the script;
+    trigrams: natural logarithms of their probabilities; other: that of any other trigram; low: a
+    score that a text of this language rarely falls below.
     """
 
     name: str
+    script: str
+    letters: Mapping[str, float]
     trigrams: Mapping[str, float]
     other: float
     low: float
 
-    def score(self, text: str) -> float:
-        """Return the mean logarithm of the probability of a text's trigrams."""
-        letters = normalize(text)
-        values = [
-            self.trigrams.get(letters[i : i + 3], self.other) for i in range(len(letters) - 2)
-        ]
-        return sum(values) / len(values) if values else self.other
+    def score(self, text: str | Counts) -> float:
+        """Return the mean logarithm of the probability of a text's trigrams.
+
+        It is lowered by letters of the same script that the language does not have.
+        """
+        counts = Counts.of(text) if isinstance(text, str) else text
+        total = counts.trigrams.total()
+        if not total:
+            return self.other
+        get, other = self.trigrams.get, self.other
+        trigrams = sum(count * get(trigram, other) for trigram, count in counts.trigrams.items())
+        return trigrams / total - FOREIGN_LETTERS * self.foreign_share(counts)
+
+    def is_script_of(self, counts: Counts) -> bool:
+        """Whether enough of a text's letters are of the language's script."""
+        return counts.scripts[self.script] > SCRIPT_SHARE * counts.letters.total()
+
+    def foreign_share(self, counts: Counts) -> float:
+        """Return the share of letters of the language's script that are not of its alphabet."""
+        if not self.letters:
+            return 0.0
+        others = counts.letters.keys() - self.letters.keys()
+        number = sum(counts.letters[x] for x in others if find_script(x) == self.script)
+        return number / max(1, counts.letters.total())
+
+    def count_missing(self, counts: Counts) -> float:
+        """Return how many letters that a text lacks would be expected in its distinct words."""
+        missing = self.letters.keys() - counts.letters.keys()
+        share = counts.scripts[self.script] / max(1, counts.letters.total())
+        return counts.num_distinct * share * sum(self.letters[letter] for letter in missing)
 
     def to_json(self) -> str:
+        letters = {letter: round(share, 6) for letter, share in self.letters.items()}
+        facts = {"name": self.name, "script": self.script, "letters": letters}
         trigrams = {trigram: round(value, 2) for trigram, value in self.trigrams.items()}
         numbers = {"other": round(self.other, 2), "low": round(self.low, 2)}
-        return json.dumps({"name": self.name} | numbers | {"trigrams": trigrams}, indent=0) + "\n"
+        return json.dumps(facts | numbers | {"trigrams": trigrams}, indent=0) + "\n"
+
+
+def _count_scripts(letters: Counter[str]) -> Counter[str]:
+    scripts: Counter[str] = Counter()
+    for letter, count in letters.items():
+        scripts[find_script(letter)] += count
+    return scripts
+
+
+@cache
+def find_script(letter: str) -> str:
+    """Return the script of a letter as in its Unicode name, such as LATIN; KANA for both kinds.
+
+    >>> [find_script(letter) for letter in "éя한あア川"]
+    ['LATIN', 'CYRILLIC', 'HANGUL', 'KANA', 'KANA', 'CJK']
+    """
+    first_word = unicodedata.name(letter, "").partition(" ")[0]
+    return "KANA" if first_word.startswith(("HIRAGANA", "KATAKANA")) else first_word
 
 
 def normalize(text: str) -> str:
-    """Return a text without case and addresses, with one space for all between its words."""
+    """Return a text without case and addresses, with one space for all between its words.
+
+    Letters and their accents are composed; other marks, as the points of Hebrew, are left out. The
+    capital I of a text may be that of i, or of the Turkish ı, so both are read as i.
+    """
     pieces = (piece for piece in text[:MAX_CHARACTERS].split() if not _is_address(piece))
-    return f" {_NO_LETTERS.sub(' ', ' '.join(pieces).casefold()).strip()} "
+    letters = " ".join(pieces).casefold().replace("ı", "i")
+    if not letters.isascii():
+        letters = unicodedata.normalize("NFC", letters)
+        marks = [x for x in set(letters) if unicodedata.category(x) == "Mn"]
+        letters = letters.translate(dict.fromkeys(map(ord, marks)))
+    return f" {_NO_LETTERS.sub(' ', letters).strip()} "
 
 
 def _is_address(piece: str) -> bool:
@@ -80,29 +184,49 @@ def _is_address(piece: str) -> bool:
 
 def make_profile(name: str, texts: Iterable[str]) -> Profile:
     """Learn the profile of a language from texts; nine of ten are counted, the others scored."""
-    counts: Counter[str] = Counter()
+    trigrams: Counter[str] = Counter()
+    letters: Counter[str] = Counter()
     held_out: list[str] = []
     for number, text in enumerate(texts):
         if number % 10 == 9:
             held_out.append(text)
             continue
         for start in range(0, len(text), MAX_CHARACTERS):
-            letters = normalize(text[start : start + MAX_CHARACTERS])
-            counts.update(letters[i : i + 3] for i in range(len(letters) - 2))
-    total = sum(counts.values())
-    frequent = counts.most_common(NUM_TRIGRAMS)
+            counts = Counts.of(text[start : start + MAX_CHARACTERS])
+            trigrams.update(counts.trigrams)
+            letters.update(counts.letters)
+    total = trigrams.total()
+    frequent = trigrams.most_common(NUM_TRIGRAMS)
     rest = max(1, total - sum(count for _, count in frequent))
     profile = Profile(
         name,
-        {trigram: math.log(count / total) for trigram, count in frequent},
+        script="",
+        letters={},
+        trigrams={trigram: math.log(count / total) for trigram, count in frequent},
         # The others share what is left; there are assumed to be ten times as many.
-        math.log(rest / total / (10 * NUM_TRIGRAMS)),
+        other=math.log(rest / total / (10 * NUM_TRIGRAMS)),
         low=0.0,
     )
     whole = " ".join(held_out)
     windows = (whole[start : start + WINDOW] for start in range(0, len(whole), WINDOW))
     scores = sorted(profile.score(window) for window in windows)
-    return replace(profile, low=scores[int(len(scores) * LOW_SHARE)] if scores else profile.other)
+    low = scores[int(len(scores) * LOW_SHARE)] if scores else profile.other
+    script, alphabet = _find_alphabet(letters)
+    return replace(profile, script=script, letters=alphabet, low=low)
+
+
+def _find_alphabet(letters: Counter[str]) -> tuple[str, dict[str, float]]:
+    """Return the most frequent script of texts, and the shares of those letters that are not rare.
+
+    There are no letters if the script has so many that the texts may lack some.
+    """
+    ((script, total),) = _count_scripts(letters).most_common(1)
+    shares = {
+        letter: count / total
+        for letter, count in sorted(letters.items())
+        if find_script(letter) == script and count >= ALPHABET_SHARE * total
+    }
+    return script, shares if len(shares) <= ALPHABET_SIZE else {}
 
 
 @cache
@@ -118,12 +242,11 @@ def _read_profile(code: str) -> Profile:
 
 def count_letters(text: str) -> int:
     """Return the number of letters from which the language of a text is identified."""
-    return sum(map(str.isalpha, normalize(text)))
+    return Counts.of(text).letters.total()
 
 
-def find_language(text: str, profiles: Mapping[str, Profile]) -> str:
-    """Return the code of the language with the highest score."""
-    return max(profiles, key=lambda code: profiles[code].score(text))
+def _find_profile(language: str) -> Profile | None:
+    return _read_profile(language) if (PROFILES / f"{language}.json").is_file() else None
 
 
 def find_other_language(text: str, language: str) -> str | None:
@@ -139,19 +262,45 @@ def find_other_language(text: str, language: str) -> str | None:
         The code; None if the text may be in the expected language, is too short, or if there is no
         profile of either language.
     """
-    if not (PROFILES / f"{language}.json").is_file():
+    profile, counts = _find_profile(language), Counts.of(text)
+    if profile is None or counts.letters.total() < MIN_LETTERS:
         return None
-    profile = _read_profile(language)
-    score = profile.score(text)
-    if score >= profile.low + NEAR_LOW:
+    is_written = profile.is_script_of(counts)
+    score = profile.score(counts)
+    if is_written and score >= profile.low + NEAR_LOW:
         return None
-    if count_letters(text) < MIN_LETTERS:
+    if code := _find_by_letters(counts):
+        return code if code != language else None
+    best = _find_best(counts)
+    if best is None or best.code == language:
         return None
-    best = find_language(text, read_profiles())
-    if best == language:
-        return None
-    other = read_profiles()[best]
-    return best if other.score(text) > max(score + MARGIN, other.low - MARGIN) else None
+    is_likelier = not is_written or best.score > score + MARGIN
+    return best.code if best.is_likely and is_likelier else None
+
+
+def may_be_language(text: str, language: str) -> bool:
+    """Whether a text is as much like a language as like any other that has a profile.
+
+    Lists of names and messages in slang are, although most of their trigrams are rare.
+    """
+    counts = Counts.of(text)
+    profile, best = _find_profile(language), _find_best(counts)
+    return (
+        profile is not None
+        and best is not None
+        and profile.is_script_of(counts)
+        and profile.count_missing(counts) <= MISSING_LETTERS
+        and profile.score(counts)
+        >= max(profile.low - FAR_BELOW, best.score - _clear_lead(counts.letters.total()))
+    )
+
+
+def is_unlike_language(text: str, language: str) -> bool:
+    """Whether a text is not in a language that has a profile, whatever else it may be in."""
+    profile, counts = _find_profile(language), Counts.of(text)
+    if profile is None or counts.letters.total() < MIN_LETTERS:
+        return False
+    return profile.score(counts) < profile.low - UNLIKE
 
 
 def find_clear_language(text: str) -> str | None:
@@ -160,17 +309,72 @@ def find_clear_language(text: str) -> str | None:
     A text in a language without a profile is not clear, unless a profile is that of a very similar
     language, as Norwegian is for Danish.
     """
-    profiles, letters = read_profiles(), count_letters(text)
-    if letters < FEWEST_LETTERS:
+    counts = Counts.of(text)
+    if code := _find_by_letters(counts):
+        return code
+    best, letters = _find_best(counts), counts.letters.total()
+    if best is None or not best.is_likely or letters < FEWEST_LETTERS:
         return None
-    best = find_language(text, profiles)
-    scores = {code: profile.score(text) for code, profile in profiles.items()}
-    score, own = scores.pop(best), profiles[best]
+    return best.code if best.lead >= _clear_lead(letters) else None
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The language of a text that has the highest score.
+
+    lead: how much higher it is than the score of any other language; is_likely: whether the text is
+    in this language or in a similar one, and not in some language that has no profile.
+    """
+
+    code: str
+    score: float
+    lead: float
+    is_likely: bool
+
+
+def _find_best(counts: Counts) -> _Best | None:
+    """Return the best of the languages that are written in a script of the text."""
+    profiles = read_profiles()
+    scores = {
+        code: profile.score(counts)
+        for code, profile in profiles.items()
+        if profile.is_script_of(counts)
+    }
+    if not scores:
+        return None
+    code = max(scores, key=scores.__getitem__)
+    score, own = scores.pop(code), profiles[code]
+    lead = score - max(scores.values(), default=-math.inf)
     # If the scores of a language vary little, as in Japanese, those of texts in other languages are
     # not much lower; the limit is then halfway between them.
     lowest = max(own.low - MARGIN, (own.low + own.other) / 2)
-    margin = max(CLEAR, CLEAR_ROOT / math.sqrt(letters))
-    return best if score >= max(lowest, max(scores.values()) + margin) else None
+    is_likely = (
+        score >= lowest
+        and (score >= own.low or lead >= LOW_LEAD)
+        and own.count_missing(counts) <= MISSING_LETTERS
+    )
+    return _Best(code, score, lead, is_likely)
+
+
+def _clear_lead(letters: int) -> float:
+    """Return by how much a score must be higher than all others to be so by no mere chance."""
+    return max(CLEAR, CLEAR_ROOT / math.sqrt(max(1, letters)))
+
+
+def _find_by_letters(counts: Counts) -> str | None:
+    """Return the code of the only language that has the letters of a text, if there is one."""
+    total, scripts = counts.letters.total(), counts.scripts
+    shared = sum(scripts[script] for script in _SHARED_SCRIPTS)
+    for script, code in _SCRIPTS_OF_ONE_LANGUAGE.items():
+        if scripts[script] > SCRIPT_SHARE * total and 2 * shared < total:
+            return code
+    for code, letters in _LETTERS_OF_ONE_LANGUAGE.items():
+        profile = read_profiles()[code]
+        own = {*letters, *profile.letters}
+        is_own = all(x in own or find_script(x) != profile.script for x in counts.letters)
+        if is_own and 2 * scripts[profile.script] > total and set(letters) & counts.letters.keys():
+            return code
+    return None
 
 
 def bundled_languages() -> dict[str, str]:
@@ -207,12 +411,17 @@ def describe_model(model: str) -> str:
     return f"{read_card_facts(find_model(model))['language_name']}, model {model}"
 
 
+def read_language(model: PathLike) -> str:
+    """Return the code of the language of a model, from the front matter of its card, or ""."""
+    return str(read_card_facts(find_model(model)).get("language", ""))
+
+
 def find_language_warning(text: str, model: PathLike) -> str:
     """Warn of a text that is clearly not in the language of a model; "" if it may be.
 
-    The language of a model is that in the front matter of its card. text: its beginning.
+    text: its beginning.
     """
-    expected = str(read_card_facts(find_model(model)).get("language", ""))
+    expected = read_language(model)
     code = find_other_language(text, expected) if expected else None
     if code is None:
         return ""
@@ -223,4 +432,19 @@ def find_language_warning(text: str, model: PathLike) -> str:
     return (
         f"the text seems to be {profiles[code].name}, and the model {os.fspath(model)} parses"
         f" {profiles[expected].name}{advice}"
+    )
+
+
+def find_document_warning(documents: Sequence[str], model: PathLike) -> str:
+    """Warn of documents that are clearly not in the language of a model; "" if all may be."""
+    expected = read_language(model)
+    found = (find_other_language(text[:DOCUMENT_CHARACTERS], expected) for text in documents)
+    codes = sorted({code for code in found if code})
+    if not codes:
+        return ""
+    profiles = read_profiles()
+    return (
+        f"not all documents seem to be in one language: some are in"
+        f" {', '.join(profiles[code].name for code in codes)}, and the model {os.fspath(model)}"
+        f" parses {profiles[expected].name}"
     )

@@ -8,18 +8,23 @@ split like `decirlo`.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise
 
+from depkit.corpus.letter_case import has_dotless_i, lower, upper
 from depkit.corpus.text import Token
 
 Words = tuple[str, ...]
+Counts = Counter[tuple[str, Words]]  # how often a token occurs with these words, in lower case
 
 Hosts = defaultdict[str, Counter[str]]
 
 MIN_HOSTS = 3  # with fewer hosts, it is unknown whether a word combines with others
-MIN_COUNT = 3  # of a token that is split wherever it occurs
+# A token is always split if it occurs this often as a multiword token, and if this is so for this
+# share of its occurrences: a treebank has some errors. The share was chosen on the train parts of
+# 14 languages. Words such as the French `du`, which is also an article, are below it.
+MIN_COUNT, MIN_SHARE = 3, 0.98
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`＇", "'"))
 
 # The limits of the words of a token, so that a small table does not make a text thousands of times
@@ -40,20 +45,19 @@ class MultiwordTable:
     # concatenation of its words. None if they were not learned: any split is then accepted.
     before: frozenset[str] | None = None
     after: frozenset[str] | None = None
-    always: frozenset[str] = frozenset()  # frequent tokens that were never single words
+    always: frozenset[str] = frozenset()  # tokens that are split even if the network does not
+    dotless: bool = False  # whether the alphabet has a dotless i, see `letter_case`
 
     def words(self, token: str) -> Words | None:
         """Look up the words of a token, in the case of the token; None if they are unknown."""
         if known := self._find(token):
             return known
-        lower = token.lower()
-        if len(lower) != len(token):  # such as the Turkish İ, which becomes two characters
-            return None
+        low = lower(token, self.dotless)
         for start in range(1, len(token)):  # the longest ending first
-            ending = lower[start:]
+            ending = low[start:]
             if ending in self.endings:
                 first, *others = self.endings[ending]
-                return _copy_case(token, (lower[:start] + first, *others))
+                return self._copy_case(token, (token[:start] + first, *others))
         return None
 
     def check(self, token: str, words: Words) -> Words | None:
@@ -64,48 +68,91 @@ class MultiwordTable:
         """
         if self.before is None or self.after is None:
             return words
-        lower = [_fold(word) for word in words]
+        low = list(map(self._fold, words))
         known = self._find(token)
-        if known and [_fold(word) for word in known] == lower:
+        if known and list(map(self._fold, known)) == low:
             return words
-        num_before = _count_leading(lower, self.before)
-        num_after = _count_leading(lower[::-1], self.after)
+        num_before = _count_leading(low, self.before)
+        num_after = _count_leading(low[::-1], self.after)
         if num_before + num_after + 1 < len(words):
             return known
         # The unknown word can itself be a multiword token, as in would|n't|'ve.
-        parts = ((_fold(word) in self.always and self._find(word)) or (word,) for word in words)
+        parts = (
+            (key in self.always and self._find(word)) or (word,)
+            for key, word in zip(low, words, strict=True)
+        )
         return tuple(chain.from_iterable(parts))
 
     def split_always(self, text: str, sentences: list[list[Token]]) -> None:
-        """Split the tokens of a text that are split wherever they occur in the treebank."""
-        lower = text.lower().replace("’", "'")
-        if len(lower) != len(text):
-            return
+        """Split the tokens of a text that nearly always are multiword tokens in the treebank.
+
+        A contraction with a capital letter after another word can be a part of a name, as `Al` in
+        `el actor Al Pacino`. Whether it is split is left to the network.
+        """
+        low = lower(text, self.dotless)
+        straight = low.translate(_APOSTROPHES)
         for tokens in sentences:
+            before = ""
             for i, (start, end, words) in enumerate(tokens):
-                if words is None and lower[start:end] in self.always:
-                    tokens[i] = (start, end, self._find(text[start:end]))
+                token = text[start:end]
+                if words is None and not self.always.isdisjoint(
+                    (low[start:end], straight[start:end])
+                ):
+                    words = self._find(token)
+                    if words and ("".join(words) == token or not _is_capitalized(token, before)):
+                        tokens[i] = (start, end, words)
+                before = token
 
     def _find(self, token: str) -> Words | None:
         """Return the words of a token that is in the table, with the letters of the token."""
-        keys = [token.lower()] if self.before is None else [token.lower(), _fold(token)]
+        fold, keys = self._fold, [lower(token, self.dotless)]
+        if self.before is not None:
+            keys.append(fold(token))
         for key in keys:
             if key in self.tokens:
                 words = self.tokens[key]
-                if sum(map(len, words)) == len(token) and _fold("".join(words)) == _fold(token):
+                if sum(map(len, words)) == len(token) and fold("".join(words)) == fold(token):
                     return _cut(token, words)
-                return _copy_case(token, words)
+                return self._copy_case(token, words)
         return None
 
+    def _fold(self, text: str) -> str:
+        """Return a text in lower case, with straight apostrophes."""
+        return lower(text, self.dotless).translate(_APOSTROPHES)
 
-def build_multiword_table(tokens: Iterable[tuple[str, Words]]) -> MultiwordTable:
+    def _copy_case(self, token: str, words: Words) -> Words:
+        if token.isupper() and len(token) > 1:
+            return tuple(upper(word, self.dotless) for word in words)
+        if token[:1].isupper():
+            return (upper(words[0][:1], self.dotless) + words[0][1:], *words[1:])
+        return words
+
+
+def build_multiword_table(
+    tokens: Iterable[tuple[str, Words]], others: Iterable[tuple[str, Words]] = ()
+) -> MultiwordTable:
     """Build the table from the tokens of a treebank and their words.
 
     For each token and each ending, the table has the most frequent words. An ending that is
     restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. Tokens whose
-    words exceed the limits are left out.
+    words exceed the limits or do not fit the token are left out.
+
+    Args:
+        tokens: The tokens of the treebank as which text is split.
+        others: The tokens of other treebanks. Treebanks differ in what they split. A token that
+            the first treebank has MIN_COUNT times, or has as a contraction that is no concatenation
+            of its words, is therefore ignored if its words are others than there.
     """
-    counts = Counter((token.lower(), tuple(map(str.lower, words))) for token, words in tokens)
+    groups = [Counter(tokens), Counter(others)]
+    dotless = has_dotless_i(token for token, _ in chain.from_iterable(groups))
+    counts, other_counts = (_lower_case(group, dotless) for group in groups)
+    first = {
+        token for (token, words), n in counts.items() if n >= MIN_COUNT or "".join(words) != token
+    }
+    counts.update(
+        {key: n for key, n in other_counts.items() if key in counts or key[0] not in first}
+    )
+    misfits = _find_misfits(counts)
     single = [token for token, words in counts if len(words) == 1]
     known: dict[str, Counter[Words]] = defaultdict(Counter)
     endings: dict[str, Counter[Words]] = defaultdict(Counter)
@@ -114,19 +161,17 @@ def build_multiword_table(tokens: Iterable[tuple[str, Words]]) -> MultiwordTable
     hosts_after: Hosts = defaultdict(Counter)
     hosts_before: Hosts = defaultdict(Counter)
     for (token, words), count in counts.items():
-        if len(words) == 1 or not is_short(words):
+        if len(words) == 1 or not is_short(words) or (token, words) in misfits:
             continue
         known[token][words] += count
         if "".join(words) == token:
             for i in range(1, len(words)):
                 hosts_after[words[i - 1]][" ".join(words[i:])] += count
                 hosts_before[words[i]][" ".join(words[:i])] += count
-        first, *others = words
-        shared = 0  # the length of the prefix that the token and its first word share
-        while shared < min(len(token), len(first)) and token[shared] == first[shared]:
-            shared += 1
+        host, *following = words
+        shared = _count_shared(token, host)
         if 0 < shared < len(token):
-            endings[token[shared:]][(first[shared:], *others)] += count
+            endings[token[shared:]][(host[shared:], *following)] += count
             ending_hosts[token[shared:]][token[:shared]] += count
     if not known:
         return MultiwordTable()
@@ -137,12 +182,84 @@ def build_multiword_table(tokens: Iterable[tuple[str, Words]]) -> MultiwordTable
         {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)},
         _productive(hosts_after, single, str.startswith, MIN_HOSTS),
         _productive(hosts_before, single, str.endswith, MIN_HOSTS),
-        frozenset(
-            token
-            for token, words in known.items()
-            if words.total() >= MIN_COUNT and (token, (token,)) not in counts
-        ),
+        frozenset(_find_always_split(known, counts)),
+        dotless,
     )
+
+
+def _lower_case(tokens: Counts, dotless: bool) -> Counts:
+    result: Counts = Counter()
+    for (token, words), count in tokens.items():
+        result[lower(token, dotless), tuple(lower(word, dotless) for word in words)] += count
+    return result
+
+
+def _find_always_split(known: dict[str, Counter[Words]], counts: Counts) -> Iterator[str]:
+    """Yield the multiword tokens that should be split wherever they occur.
+
+    A rare token is one of them if it is never a single word and seems to be of a closed class: it
+    is no concatenation of its words, such as the German `fürs`, or its words are in many other
+    tokens, too, such as those of the Italian `sugli`.
+
+    Args:
+        known: How often the multiword tokens occur with which words.
+        counts: How often any tokens occur with which words.
+    """
+    all_words = {token: _most_frequent(words) for token, words in known.items()}
+    num_tokens = Counter((i > 0, x) for words in all_words.values() for i, x in enumerate(words))
+    for token, words in all_words.items():
+        num_split, num_single = known[token].total(), counts[token, (token,)]
+        if num_split >= MIN_COUNT:
+            is_always_split = num_split >= MIN_SHARE * (num_split + num_single)
+        else:
+            is_always_split = not num_single and (
+                "".join(words) != token
+                or all(num_tokens[i > 0, x] > MIN_HOSTS for i, x in enumerate(words))
+            )
+        if is_always_split:
+            yield token
+
+
+def _find_misfits(counts: Counts) -> set[tuple[str, Words]]:
+    """Find contractions whose words do not fit the token: errors of a treebank.
+
+    An example is the Icelandic `nefndum` with the words `nefnd` and `þúm`. Such a token is rare,
+    and one of its words occurs in no other token, and is the whole token, or is neither the first
+    word nor a part of the token.
+    Several tokens that differ from their words in the same way are not errors, as in Arabic, where
+    the letter alef is left out after the word `l`.
+    """
+    tokens_of: defaultdict[str, set[str]] = defaultdict(set)
+    for token, words in counts:
+        for word in words:
+            tokens_of[word].add(token)
+    found: defaultdict[tuple[str, str], set[tuple[str, Words]]] = defaultdict(set)
+    for (token, words), count in counts.items():
+        joined = "".join(words)
+        if (
+            len(words) > 1
+            and count < MIN_COUNT
+            and joined != token
+            and any(
+                len(tokens_of[word]) == 1 and (word == token or (i and word not in token))
+                for i, word in enumerate(words)
+            )
+        ):
+            found[_difference(token, joined)].add((token, words))
+    return set(chain.from_iterable(group for group in found.values() if len(group) < MIN_HOSTS))
+
+
+def _count_shared(text: str, other: str) -> int:
+    """Return the length of the prefix that two texts share."""
+    pairs = zip(text, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(text), len(other)))
+
+
+def _difference(text: str, other: str) -> tuple[str, str]:
+    """Return what remains of two texts without the prefix and the suffix that they share."""
+    start = _count_shared(text, other)
+    end = _count_shared(text[start:][::-1], other[start:][::-1])
+    return text[start : len(text) - end], other[start : len(other) - end]
 
 
 def _productive(
@@ -186,20 +303,15 @@ def _most_frequent(counts: Counter[Words]) -> Words:
     return min(counts, key=lambda words: (-counts[words], words))
 
 
-def _fold(text: str) -> str:
-    """Return a text in lower case, with straight apostrophes, in which each character is kept."""
-    lower = (char.lower() for char in text.translate(_APOSTROPHES))
-    return "".join(char if len(char) == 1 else char[0] for char in lower)
-
-
 def _cut(token: str, words: Words) -> Words:
     ends = [0, *accumulate(map(len, words))]
     return tuple(token[start:end] for start, end in pairwise(ends))
 
 
-def _copy_case(token: str, words: Words) -> Words:
-    if token.isupper() and len(token) > 1:
-        return tuple(word.upper() for word in words)
-    if token[:1].isupper():
-        return (words[0][:1].upper() + words[0][1:], *words[1:])
-    return words
+def _is_capitalized(token: str, before: str) -> bool:
+    """Return whether a token has a capital letter although the word before it is not in capitals.
+
+    before: the token before it in the sentence, or "".
+    """
+    is_in_capitals = token.isupper() and before.isupper()
+    return token[:1].isupper() and before[-1:].isalnum() and not is_in_capitals

@@ -9,12 +9,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depkit.corpus.patterns import find_tokens
+from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
+from depkit.corpus.patterns import find_marks, find_tokens
 from depkit.corpus.text import Token
 from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.tables import SPECIAL, Table
@@ -47,7 +49,7 @@ class Tokenizer:
     multiwords: MultiwordTable
     spaces: bool  # whether a token can contain white space, as in Vietnamese
     engine: "Engine"
-    patterns: tuple[str, ...] = ()  # names of the `corpus.patterns` whose tokens are not cut
+    patterns: tuple[str, ...] = ()  # names of the `corpus.patterns` that the treebank follows
     convolves: bool = False  # whether the network consists of convolutions
 
     @property
@@ -74,8 +76,8 @@ class Tokenizer:
     def _labels(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict labels: the arguments `ends`, `multiword` and `offsets` of `decode`.
 
-        A sequence of white space is one character. No token ends inside an emoji, or inside a token
-        of `patterns`.
+        The labels are those of the symbols of `encode_text`. No token ends inside an emoji or a
+        token of `patterns`, or before an accent; the punctuation marks of `patterns` are tokens.
         """
         network = self.network
         indices, offsets, slices = self._cut(texts)
@@ -89,12 +91,27 @@ class Tokenizer:
             is_inside = (low[:, None] <= position) & (position < high[:, None])  # not in a margin
             labels[:, position[is_inside]] = best[:, is_inside]
         ends, multiword = labels
-        for begin, part in zip([0, *_text_ends(texts).tolist()], texts, strict=False):
-            for start, stop, is_end in find_tokens(part, self.patterns):
-                first, last = np.searchsorted(offsets, (begin + start, begin + stop - 1))
+        for begin, text in zip([0, *_text_ends(texts).tolist()], texts, strict=False):
+            marks = [begin + mark for mark in find_marks(text, self.patterns)]
+            symbols = np.searchsorted(offsets, marks)
+            before = symbols[symbols > np.searchsorted(offsets, begin)] - 1
+            for positions in (symbols, before):
+                ends[positions] = np.maximum(ends[positions], TOKEN)
+            for start, stop, is_end in find_tokens(text, self.patterns):
+                bounds = (begin + start, begin + stop - 1)
+                first, last = np.searchsorted(offsets, bounds, side="right") - 1
                 ends[last] = max(ends[last], TOKEN) if is_end else ends[first : last + 1].max()
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
+        before_accent = np.flatnonzero(self._is_accent[indices[1:]])
+        ends[before_accent], multiword[before_accent] = INSIDE, SINGLE
         return ends, multiword, offsets
+
+    @cached_property
+    def _is_accent(self) -> np.ndarray:
+        """Which symbols of the table are accents, which no token begins with."""
+        return np.array(
+            [len(x) == 1 and unicodedata.category(x)[0] == "M" for x in self.characters.symbols]
+        )
 
     def _cut(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Encode texts and cut them into slices.
@@ -102,8 +119,9 @@ class Tokenizer:
         Returns the indices of their characters and the offsets of these in the concatenated texts,
         [n] each; and the slices, [slices, 4], as `cut_slices` yields them.
         """
-        indices, offsets = encode_text("".join(texts), self.characters)
-        stops = np.searchsorted(offsets, _text_ends(texts)).tolist()
+        text_ends = _text_ends(texts)
+        indices, offsets = encode_text("".join(texts), self.characters, [0, *text_ends[:-1]])
+        stops = np.searchsorted(offsets, text_ends).tolist()
         slices = [
             [start + bound for bound in bounds]
             for start, stop in pairwise([0, *stops])
@@ -133,9 +151,9 @@ class Tokenizer:
 
         Args:
             texts: The texts, which are concatenated for the other arguments.
-            ends: What ends after the characters, [n].
-            multiword: The labels for multiword tokens, [n].
-            offsets: The offsets of the characters in the concatenated texts, [n].
+            ends: What ends after the symbols of `encode_text`, [n].
+            multiword: Their labels for multiword tokens, [n].
+            offsets: Their offsets in the concatenated texts, [n].
 
         Returns:
             The tokens of each sentence of each text.
@@ -153,12 +171,13 @@ class Tokenizer:
         first += is_space[first]
         text_index = np.searchsorted(text_ends, offsets[last], side="right")
         text_start = np.concatenate(([0], text_ends))[text_index]
-        starts, stops = offsets[first] - text_start, offsets[last] + 1 - text_start
+        bounds = np.append(offsets, len(text))
+        starts, stops = offsets[first] - text_start, bounds[last + 1] - text_start
         tokens: list[Token] = list(zip(starts.tolist(), stops.tolist(), repeat(None)))
         count = np.concatenate(([0], np.cumsum(multiword != SINGLE)))
         for index in np.flatnonzero(count[last + 1] > count[first]).tolist():
-            span = slice(first[index], last[index] + 1)
-            words = self._split_words(text, multiword[span], offsets[span])
+            begin, end = first[index], last[index] + 1
+            words = self._split_words(text, multiword[begin:end], bounds[begin : end + 1])
             tokens[index] = (*tokens[index][:2], words)
         sentences: list[list[list[Token]]] = [[] for _ in texts]
         final = np.flatnonzero(ends[last] == SENTENCE)
@@ -169,18 +188,18 @@ class Tokenizer:
                 start = end
         return sentences
 
-    def _split_words(self, text: str, multiword: np.ndarray, offsets: np.ndarray) -> Words | None:
+    def _split_words(self, text: str, multiword: np.ndarray, bounds: np.ndarray) -> Words | None:
         """Split a token into words; None if it is a single word.
 
-        multiword, offsets: the labels and offsets of the characters of the token.
+        multiword: the labels of the symbols of the token, [n]. bounds: their offsets, and the end
+        of the token, [n + 1].
         """
-        begin, end = int(offsets[0]), int(offsets[-1]) + 1
+        begin, end = int(bounds[0]), int(bounds[-1])
         if multiword[-1] == LOOKUP:
             words = self.multiwords.words(text[begin:end])
         else:
-            splits = offsets[:-1][multiword[:-1] == SPLIT] + 1
-            bounds = [begin, *splits.tolist(), end]
-            parts = (text[low:high].split() for low, high in pairwise(bounds))
+            splits = bounds[1:-1][multiword[:-1] == SPLIT].tolist()
+            parts = (text[low:high].split() for low, high in pairwise([begin, *splits, end]))
             words = tuple(" ".join(part) for part in parts if part)
             if len(words) > 1:
                 words = self.multiwords.check(text[begin:end], words)
@@ -239,25 +258,46 @@ def pad(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return padded, sizes
 
 
-def encode_text(text: str, characters: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Encode a text as the indices of its characters, [n], and their offsets in the text, [n].
+def encode_text(
+    text: str, characters: Table, starts: Sequence[int] = (0,)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Encode a text as symbols: their indices in the table, [n], and their offsets, [n].
 
-    A sequence of white space is encoded as one SPACE.
+    A symbol is a character, but a sequence of white space is one SPACE, and an accent or another
+    ignorable character that the table does not have belongs to the symbol before it. Decomposed
+    characters are read as composed ones, and an unknown character as its equivalent.
+
+    starts: the offsets of the texts if several were concatenated. A text begins with a new symbol.
     """
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     index_by_code = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    is_joined_code = np.zeros(len(index_by_code), dtype=bool)
     for character in set(text):
         index_by_code[ord(character)] = _find_index(character, characters)
-    indices = index_by_code[codes]
+        is_joined_code[ord(character)] = character not in characters.indices and is_ignorable(
+            character
+        )
+    indices, is_joined = index_by_code[codes], is_joined_code[codes]
+    for begin, end, composed in compose(text):
+        indices[begin] = _find_index(composed, characters)
+        is_joined[begin + 1 : end] = True
     is_space = indices == characters.indices[SPACE]
-    offsets = np.flatnonzero(~is_space | np.concatenate(([True], ~is_space[:-1])))
+    is_joined[1:] &= ~is_space[:-1]
+    is_joined[np.asarray(starts)] = False
+    is_repeated_space = is_space & np.concatenate(([False], is_space[:-1]))
+    offsets = np.flatnonzero(~is_repeated_space & ~is_joined)
     return indices[offsets], offsets
 
 
 def _find_index(character: str, characters: Table) -> int:
     if character.isspace():
         return characters.indices[SPACE]
-    return characters.indices.get(character) or characters.get(category(character))
+    if index := characters.indices.get(character):
+        return index
+    equivalent = find_equivalent(character, characters.indices.__contains__)
+    if equivalent and len(equivalent) == 1:
+        return characters.indices[equivalent]
+    return characters.get(category(character))
 
 
 def category(character: str) -> str:

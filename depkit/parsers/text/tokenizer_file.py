@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, safe_open
 
 from depkit.corpus.io import PathLike
-from depkit.corpus.patterns import PATTERNS
+from depkit.corpus.patterns import MARKS, PATTERNS
 from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.tables import Table, check_symbols
 from depkit.parsers.model_directory import (
@@ -54,6 +54,7 @@ def write_tokenizer(
         "before": _sorted(tokenizer.multiwords.before),
         "after": _sorted(tokenizer.multiwords.after),
         "always": _sorted(tokenizer.multiwords.always),
+        "dotless": tokenizer.multiwords.dotless,
         "notes": notes,
     }
     text = json.dumps(description, ensure_ascii=False)
@@ -122,12 +123,13 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
             before=_read_words(description.get("before")),
             after=_read_words(description.get("after")),
             always=_read_words(description.get("always", [])) or frozenset(),
+            dotless=bool(description.get("dotless")),
         )
         if SPACE not in characters.indices:
             raise ValueError("it has no characters")
         spaces = bool(description["spaces"])
         patterns = tuple(description.get("patterns", ()))
-        if not set(patterns) <= PATTERNS.keys():
+        if not set(patterns) <= PATTERNS.keys() | MARKS.keys():
             raise ValueError("it has an unknown pattern")
     except ModelError:
         raise

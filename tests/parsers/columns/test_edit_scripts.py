@@ -32,3 +32,12 @@ def test_a_script_reproduces_its_lemma_and_applies_to_any_form(strategy, data):
 )
 def test_scripts_apply_to_new_forms(form, lemma, new_form, expected):
     assert apply_script(new_form, edit_script(form, lemma)) == expected
+
+
+def test_scripts_keep_the_partners_of_letters_i():
+    assert edit_script("İyi", "iyi") == edit_script("Ara", "ara")
+    lower_case, title = edit_script("Ara", "ara"), edit_script("KUR", "Kur")
+    assert apply_script("IŞIK", lower_case, dotless=True) == "ışık"
+    assert apply_script("İYİ", lower_case, dotless=True) == "iyi"
+    assert apply_script("ıSPARTA", title, dotless=True) == "Isparta"
+    assert apply_script("IN", lower_case) == "in"

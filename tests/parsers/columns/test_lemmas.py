@@ -24,7 +24,7 @@ from depkit.training.sources import load_sources
 from tests.training.small_runs import CPU, NO_DROPOUT, small_recipe
 from tests.training.small_runs import run as train
 
-EMPTY = Vocabulary({"words": Table([])}, {"lemma": Table([])})
+EMPTY = Vocabulary({"words": Table([]), "characters": Table([])}, {"lemma": Table([])})
 EVERYDAY = Path(__file__).parents[2] / "data" / "everyday_lemmas.txt"
 
 

@@ -199,3 +199,15 @@ def test_a_known_lemma_outweighs_slightly_likelier_tags():
     without_verbs = {"xpos": [("NN", -0.5), ("VBG", -0.7)]}
     assert lemmatizer.guess("walking", best, scripts, without_verbs) == "walking"
     assert lemmatizer.guess("walking", best, scripts, {"upos": [], "xpos": []}) == "walking"
+
+
+def test_turkish_words_are_found_in_capital_letters():
+    words = [("kapıyı", "kapı"), ("kış", "kış"), ("iyi", "iyi"), ("ışığı", "ışık")]
+    words += [("masayı", "masa"), ("sırayı", "sıra"), ("yıldızı", "yıldız")]
+    dictionary = build_dictionary([(*word, "N", "_", "_") for word in words])
+    lemmatizer, tags = Lemmatizer(dictionary), ("N", "_", "_")
+    capitals = ["KAPIYI", "KIŞ", "İYİ", "Işığı"]
+    assert all(dictionary.contains(capitals))
+    assert lemmatizer.look_up(capitals, [tags] * 4) == ["kapı", "kış", "iyi", "ışık"]
+    script = edit_script("Masayı", "masa")
+    assert lemmatizer.guess("ARIYI", tags, [(script, 0.0)]) == "arı"

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from depkit.corpus import letter_case
 from depkit.corpus.io import read
 from depkit.corpus.sentence import new_sentence
 from depkit.parsers.columns import edit_scripts
 from depkit.parsers.config import Inputs
-from depkit.parsers.engine.standalone import apply_script, best_tree
+from depkit.parsers.engine.standalone import apply_script, best_tree, lower, node_names
 from depkit.parsers.export import export_model
+from depkit.parsers.inputs.priors import _node_names
 from depkit.parsers.loading import load
 from depkit.parsers.model_directory import find_model
 from depkit.parsers.standalone import GUIDE, PROGRAM, find_obstacle
@@ -134,9 +136,17 @@ def test_trees_are_the_best_of_all(single_root):
             assert total == pytest.approx(max(totals))
 
 
+@pytest.mark.parametrize("dotless", [True, False])
+def test_words_have_the_same_lower_case_and_the_same_endings(dotless):
+    for word in ("KIŞ", "İyi", "Haus"):
+        assert lower(word, dotless) == letter_case.lower(word, dotless)
+        names = [name for name in _node_names(word, dotless) if name is not None]
+        assert node_names(word, dotless) == names
+
+
 def test_edit_scripts_give_the_same_lemmas():
     pairs = ("went go", "Dogs dog", "USA USA", "its its", "better good", "I I", "ran RUN", "a b")
     for form, lemma in map(str.split, pairs):
         script = edit_scripts.edit_script(form, lemma)
-        for other in ("Houses", "x", form, "Übung"):
+        for other in ("Houses", "x", form, "Übung", "İYİ"):
             assert apply_script(other, script) == edit_scripts.apply_script(other, script)

@@ -146,3 +146,10 @@ def test_the_counts_for_a_training_word_are_those_of_the_other_folds(tiny, colum
         assert not probabilities[rows[:2]].any()
         whole = table.counts[name].distributions(table.chains(["not counted"]))[0]
         np.testing.assert_allclose(probabilities[rows[-1]], whole[values[rows[-1]]], rtol=1e-4)
+
+
+def test_turkish_words_have_the_values_of_their_lower_case():
+    readings = Counter({(form, (form, "_", "_"), "[]"): 3 for form in ("kışı", "kisi", "iyi")})
+    table = make_priors(readings, {"upos": Table(["kışı", "kisi", "iyi"])})
+    values, _ = table.look_up(["KIŞI", "İYİ"])["upos"]
+    assert values[:, 0].tolist() == [0, 2]

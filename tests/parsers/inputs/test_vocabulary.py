@@ -7,7 +7,7 @@ from depkit.parsers.columns.edit_scripts import apply_script
 from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family, make_parser_config
 from depkit.parsers.inputs.affixes import character_classes, lower_cases
-from depkit.parsers.inputs.dataset import IGNORED
+from depkit.parsers.inputs.dataset import IGNORED, encode
 from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
@@ -47,6 +47,21 @@ def test_characters_have_a_class_and_a_lower_case():
     lower = dict(zip(symbols, cases, strict=True))
     assert lower["A"] == lower["a"] == "a"
     assert lower["B"] == "B"  # there is no b in the vocabulary
+
+
+def test_turkish_letters_and_words_have_their_lower_case():
+    sentences = [tree("kış ışık İyi KI", [0, 1, 1, 1], "X X X X", "root x x x")]
+    inputs = Inputs(word_min_count=1, char=4)
+    vocabulary = build_vocabulary(sentences, inputs, [], None)
+    assert vocabulary.dotless and "iyi" in vocabulary.words.indices
+    characters = vocabulary.characters
+    partners = lower_cases(characters, vocabulary.dotless)
+    for capital, partner in ("Iı", "İi"):
+        assert partners[characters.indices[capital]] == characters.indices.get(partner)
+    forms = [tree("KIŞ IŞIK İYİ", [0, 1, 1], "X X X", "root x x")]
+    data = encode(forms, vocabulary, inputs)
+    words = [vocabulary.words.indices[word] for word in ("kış", "ışık", "iyi")]
+    assert data.words["word"][:].tolist()[2:] == words
 
 
 def test_the_digest_does_not_depend_on_the_order_of_tables_and_versions():

@@ -1,6 +1,8 @@
 """The language of a text is identified, and a text in another language is noticed."""
 
 import json
+import unicodedata
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,12 +11,15 @@ from depkit.corpus.io import read
 from depkit.parsers.model_card import read_card_facts
 from depkit.parsers.model_directory import BUNDLED, ModelError, bundled_models
 from depkit.parsers.text.language import (
+    FOREIGN_LETTERS,
+    Counts,
     Profile,
     choose_model,
     find_clear_language,
-    find_language,
     find_other_language,
+    is_unlike_language,
     make_profile,
+    may_be_language,
     normalize,
     read_profiles,
 )
@@ -35,7 +40,17 @@ def test_letters_without_case_are_counted():
     profile = make_profile("x", ["abc"] * 10)
     assert profile.trigrams.keys() == {" ab", "abc", "bc "}
     assert profile.score("ABC!") == pytest.approx(-1.0986, abs=1e-3)
-    assert profile.score("xyz") == pytest.approx(profile.other) and profile.other < profile.low
+    assert profile.score("cab") == pytest.approx(profile.other) and profile.other < profile.low
+
+
+def test_letters_that_a_language_does_not_have_lower_its_score():
+    assert normalize("Ｓe\u0301e שָׁלוֹם ISPARTA ısı") == " ｓée שלום isparta isi "
+    profile = make_profile("x", ["abc"] * 10)
+    assert (profile.script, profile.letters.keys()) == ("LATIN", set("abc"))
+    assert profile.score("xyz") == pytest.approx(profile.other - FOREIGN_LETTERS)
+    assert profile.score("яяя") == pytest.approx(profile.other)  # those of other scripts do not
+    assert not profile.is_script_of(Counts.of("яяя")) and profile.is_script_of(Counts.of("яяxx"))
+    assert profile.count_missing(Counts.of("ab ab ab")) == pytest.approx(2 / 3)
 
 
 def test_a_profile_is_read_as_it_was_written():
@@ -78,7 +93,7 @@ def test_one_sentence_is_enough_to_choose_a_model(text, model):
 @pytest.mark.parametrize("language", TEXTS)
 def test_the_language_of_a_text_is_found(language):
     text = TEXTS[language]
-    assert find_language(text, read_profiles()) == language
+    assert may_be_language(text, language)
     for expected in ("en", "de", "fi", "ja"):
         assert find_other_language(text, expected) == (language if expected != language else None)
     assert find_other_language(text, "xx") is None  # there is no profile to compare with
@@ -112,6 +127,95 @@ def test_a_language_that_is_not_clear(text):
 
 def test_a_model_is_chosen():
     assert choose_model(ENGLISH) == "en-ewt" and choose_model(GERMAN) == "de"
+
+
+UNKNOWN = {
+    "Arabic": "ذهب الأولاد صباح اليوم إلى المدرسة القديمة، ثم عادوا إلى البيت وأكلوا طعاما لذيذا مع"
+    " الجدة التي كانت تنتظرهم منذ ساعة.",
+    "Hindi": "आज सुबह बच्चे पुराने विद्यालय गए, फिर घर लौटकर उन्होंने अपनी दादी के साथ स्वादिष्ट भोजन किया जो"
+    " एक घंटे से उनकी प्रतीक्षा कर रही थीं।",
+    "Vietnamese": "Sáng nay bọn trẻ đến ngôi trường cũ, rồi chúng trở về nhà và ăn một bữa cơm ngon"
+    " với bà, người đã đợi chúng suốt một giờ.",
+    "Chinese": "今天早上孩子们去了旧学校，然后回家和等了他们一个小时的奶奶一起吃了一顿美味的饭。"
+    * 3,
+    "Hungarian": "Ma reggel a gyerekek elmentek a régi iskolába, aztán hazajöttek, és finom ebédet"
+    " ettek a nagymamával, aki már egy órája várt rájuk.",
+    "Welsh": "Bore heddiw aeth y plant i'r hen ysgol, yna daethant adref a bwyta pryd blasus gyda'u"
+    " mam-gu, a oedd wedi bod yn aros amdanynt ers awr.",
+    "Catalan": "Aquest matí els nens han anat a l'escola vella, després han tornat a casa i han fet"
+    " un bon dinar amb l'àvia, que els esperava des de feia una hora.",
+    "Serbian": "Јутрос су деца отишла у стару школу, затим су се вратила кући и појела укусан ручак"
+    " са баком, која их је чекала већ сат времена.",
+    # Russian has all letters of Bulgarian; that ы, ь and э are missing is clear in a longer text.
+    "Bulgarian": "Тази сутрин децата отидоха в старото училище, после се върнаха вкъщи и изядоха"
+    " вкусен обяд с баба си, която ги чакаше от един час насам. Слънцето грееше, а вятърът беше"
+    " съвсем слаб, затова седнаха навън под дървото. Вечерта дядо им разказа приказка за мъдрия"
+    " цар, чиято дъщеря умеела да разговаря с птиците. Накрая всички заспаха дълбоко, докато"
+    " луната осветяваше градината, покрива на къщата и далечните хълмове край реката.",
+    "Belarusian": "Сёння раніцай дзеці пайшлі ў старую школу, потым вярнуліся дадому і з'елі смачны"
+    " абед з бабуляй, якая чакала іх ужо гадзіну.",
+    "slang": "omg lmao ur so extra rn haha brb gtg ttyl xoxo luv u bestie smh idk wtf rofl ikr nvm",
+    "one letter": "a" * 200_000,
+    "a table": "Name;Alter;Stadt\nKurt Seidel;31;Nürnberg\nInge Lorenz;28;Düsseldorf\n"
+    "Jürgen Pohl;54;Saarbrücken\nUte Krämer;43;Göttingen\nHeike Vogt;37;Würzburg",
+}  # texts of our own
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_no_language_is_named_for_a_text_in_an_unknown_one(name):
+    found = {find_other_language(UNKNOWN[name], code) for code in read_profiles()}
+    assert found <= ({None, "de"} if name == "a table" else {None})
+    assert find_clear_language(UNKNOWN[name]) is None
+
+
+@pytest.mark.parametrize("name", ["Arabic", "Hindi", "Vietnamese", "Chinese", "Hungarian"])
+def test_a_text_is_unlike_a_language(name):
+    assert is_unlike_language(UNKNOWN[name], "en") and not may_be_language(UNKNOWN[name], "en")
+    assert not is_unlike_language(ENGLISH, "en") and may_be_language(ENGLISH, "en")
+    assert not is_unlike_language(UNKNOWN[name], "xx")
+    assert not may_be_language(UNKNOWN[name], "xx")
+
+
+def test_similar_languages_do_not_hide_that_letters_are_missing():
+    for name in ("Serbian", "Bulgarian", "Belarusian"):
+        assert not may_be_language(UNKNOWN[name], "ru")
+
+
+def test_a_script_names_its_language():
+    for text, other in product([TEXTS["ja"], "회의는 내일 오후에 시작합니다. " * 6], ("ko", "ja")):
+        own = "ja" if text == TEXTS["ja"] else "ko"
+        assert find_other_language(text, other) == (own if own != other else None)
+    assert find_other_language(TEXTS["ja"], "en") == "ja"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("さようなら、またあした。", "ja"),
+        ("カレーが好きだ。", "ja"),
+        ("MacとiPadを買いました。", "ja"),
+        ("안녕히 가세요", "ko"),
+        ("기차는 저녁 7시에 도착합니다.", "ko"),
+        ("תודה", "he"),
+        ("תּוֹדָה רַבָּה", "he"),
+        ("Ґанок", "uk"),
+        ("Є хліб.", "uk"),
+    ],
+)
+def test_a_few_letters_of_only_one_language_are_enough(text, code):
+    assert find_clear_language(text) == code
+    assert find_clear_language(unicodedata.normalize("NFD", text)) == code
+
+
+@pytest.mark.parametrize("text", ["東京都", "Київ и другие города были очень красивы", "α β γ, x"])
+def test_letters_of_several_languages_are_not_enough(text):
+    assert find_clear_language(text) in (None, "ru")
+
+
+def test_accents_and_capitals_do_not_matter():
+    text = "Isınan ırmağın kıyısında çocuklar bütün gün balık tuttu, akşam da eve döndüler."
+    for variant in (text, unicodedata.normalize("NFD", text), text.replace("i", "İ").upper()):
+        assert find_clear_language(variant) == "tr"
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs the treebanks in ../shared")

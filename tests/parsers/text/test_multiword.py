@@ -1,8 +1,11 @@
 """Splitting of multiword tokens by a table of known tokens and endings."""
 
 import pytest
+import torch
 
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
+from depkit.parsers.text.tokenizer_file import read_tokenizer, write_tokenizer
+from tests.parsers.text.small_tokenizer import make_tokenizer
 
 TOKENS = [
     ("del", ("de", "el")), ("Del", ("de", "el")), ("del", ("de", "él")),
@@ -83,16 +86,96 @@ def test_prefixes_are_split_from_unknown_words():
 def test_letters_that_change_their_number_in_lower_case_are_kept():
     table = build_multiword_table([("iyiydi", ("iyi", "ydi"))])
     assert table.check("İYİYDİ", ("İYİ", "YDİ")) == ("İYİ", "YDİ")
-    assert table.words("İstanbulydi") is None
+    assert table.words("İstanbulydi") == ("İstanbul", "ydi")
 
 
 def test_frequent_tokens_that_are_always_split_are_split_in_any_case():
     table = english("its", "it+s", "it+s", "it+s")
     assert table.always == {"gonna", "wanna", "can't", "don't", "cannot", "i'd", "we've"}
-    text = "CANNOT Don’t Gonna its Anna"
-    tokens = [(0, 6, None), (7, 12, None), (13, 18, None), (19, 22, None), (23, 27, None)]
-    table.split_always(text, [tokens])
-    assert [words for *_, words in tokens] == [
-        ("CAN", "NOT"), ("Do", "n’t"), ("Gon", "na"), None, None
-    ]  # fmt: skip
+    assert split_always(table, "CANNOT Don’t Gonna its Anna") == (
+        "CAN+NOT Do+n’t Gon+na its Anna".split()
+    )
     assert table.check("DON’T'S", ("DON’T", "'S")) == ("DO", "N’T", "'S")
+
+
+def split_always(table, text):
+    """Split a sentence, whose tokens a network has taken for single words."""
+    ends = [i for i, character in enumerate(text + " ") if character == " "]
+    starts = [0, *(end + 1 for end in ends)]
+    tokens = [(start, end, None) for start, end in zip(starts, ends, strict=False)]
+    table.split_always(text, [tokens])
+    return ["+".join(words or (text[start:end],)) for start, end, words in tokens]
+
+
+def count_always(num_split, num_single, words=("de", "el")):
+    """Return whether `del` is always split if it occurs this often with and without words."""
+    tokens = [("del", words)] * num_split + [("del", ("del",))] * num_single
+    return bool(build_multiword_table([*tokens, ("el", ("el",))]).always)
+
+
+def test_a_few_errors_of_the_treebank_do_not_keep_a_token_from_being_split():
+    assert count_always(98, 2) and not count_always(97, 3)
+    assert not count_always(3, 1)
+
+
+def test_a_rare_token_is_always_split_if_it_is_a_contraction():
+    assert count_always(1, 0) and not count_always(1, 1)
+    assert not count_always(2, 0, ("d", "el"))  # as open classes of verbs with pronouns are
+
+
+def test_a_rare_token_of_frequent_words_is_always_split():
+    tokens = [("su" + x, ("su", x)) for x in ("i", "lo", "la")]
+    tokens += [(x + "gli", (x, "gli")) for x in ("de", "ne", "da")]
+    assert build_multiword_table([*tokens, ("sugli", ("su", "gli"))]).always == {"sugli"}
+
+
+def test_a_contraction_with_a_capital_letter_inside_a_sentence_can_be_a_name():
+    table = build_multiword_table([("al", ("a", "el"))] * 3)
+    assert split_always(table, "Al fin vino al mar Al Pacino .") == (
+        "A+el fin vino a+el mar Al Pacino .".split()
+    )
+    assert split_always(table, "IR AL MAR") == "IR A+EL MAR".split()
+    assert split_always(table, '" Al fin') == '" A+el fin'.split()
+
+
+def test_a_letter_that_is_longer_in_lower_case_does_not_keep_a_text_from_being_split():
+    table = build_multiword_table([("ans", ("an", "das"))] * 3)
+    assert split_always(table, "İzmir ans Meer") == "İzmir an+das Meer".split()
+
+
+def test_the_first_treebank_decides_what_is_split():
+    neste, nisto = ("neste", ("em", "este")), ("nisto", ("em", "isto"))
+    others = [("neste", ("neste",))] * 9 + [("nisto", ("nisto",))] * 9
+    others += [("dum", ("de", "um"))] * 3 + [("um", ("um",))]
+    others += [("daqui", ("d", "aqui")), ("isto", ("isto",))]
+    table = build_multiword_table([neste, neste, neste, nisto, ("daqui", ("daqui",))] * 3, others)
+    assert table.always == {"neste", "nisto", "dum"} and "daqui" not in table.tokens
+    assert build_multiword_table([*[neste] * 3, *others]).always == {"dum"}
+
+
+def test_words_that_do_not_fit_their_token_are_not_learnt():
+    errors = [
+        ("nefndum", ("nefnd", "þúm")), ("gögnum", ("gögn", "þúm")),
+        ("vardı", ("vardı", "dı")), ("/s", ("/", "$s")),
+    ]  # fmt: skip
+    right = [("abyste", ("aby", "byste")), ("étaux", ("à", "les")), ("les", ("les",))]
+    assert build_multiword_table(errors[:1] + errors[2:] + right).tokens == dict(right[:2])
+    # The same difference in several tokens, as with the Arabic article, is a rule.
+    article = [("l" + x, ("l", "al" + x)) for x in ("bayt", "kitab", "qalb")]
+    assert build_multiword_table(article).tokens == dict(article)
+
+
+def test_turkish_letters_have_turkish_upper_and_lower_case():
+    tokens = [("kapıydı", ("kapı", "ydı")), ("evdeki", ("evde", "ki")), ("MİŞTİ", ("MİŞ", "Tİ"))]
+    tokens = [*tokens * 3, ("dendi", ("den", "idi")), ("idi", ("idi",))]
+    table = build_multiword_table(tokens)
+    assert table.tokens["mişti"] == ("miş", "ti")
+    assert split_always(table, "KAPIYDI EVDEKİ Evdeki") == "KAPI+YDI EVDE+Kİ Evde+ki".split()
+    assert table.words("DENDİ") == ("DEN", "İDİ")
+
+
+def test_the_table_is_written_into_the_file_of_the_tokenizer_and_read(tmp_path):
+    table = build_multiword_table([("kapıydı", ("kapı", "ydı"))] * 3)
+    write_tokenizer(tmp_path, make_tokenizer(table=table), {})
+    assert read_tokenizer(tmp_path, torch.device("cpu")).multiwords == table
+    assert table.dotless

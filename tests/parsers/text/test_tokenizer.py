@@ -15,6 +15,7 @@ from depkit.parsers.text.tokenizer import (
     MARGIN,
     SLICE,
     SPACE,
+    build_character_table,
     cut_slices,
     encode_text,
 )  # fmt: skip
@@ -69,9 +70,35 @@ def test_white_space_is_one_character_and_rare_characters_are_their_category():
     assert offsets.tolist() == [0, 1, 4, 5, 6]
 
 
+@pytest.mark.parametrize(
+    ("text", "symbols", "offsets"),
+    [
+        ("e\u0301a", ["é", "a"], [0, 2]),  # a decomposed character
+        ("e\u0323b", ["<Ll>", "b"], [0, 2]),  # it is not in the table
+        ("q\u0301b", ["<Ll>", "b"], [0, 2]),  # there is no composed character
+        ("a\xadb\u200bc", ["a", "b", "c"], [0, 2, 4]),  # a soft hyphen, a space without width
+        ("a \u200b\u200bb", ["a", SPACE, "<Cf>", "b"], [0, 1, 2, 4]),
+        ("’ｂ", ["'", "b"], [0, 1]),  # equivalents
+        ("\u0915\u0301", ["<unknown>"], [0]),
+    ],
+)
+def test_a_symbol_is_a_character_with_its_accents(text, symbols, offsets):
+    table = build_character_table(["abcé.' ", "\u200e"], min_count=1)
+    indices, found = encode_text(text, table)
+    assert [table.symbols[index] for index in indices] == symbols
+    assert found.tolist() == offsets
+
+
+def test_a_text_begins_with_a_symbol_of_its_own():
+    assert encode_text("ab\xadc", CHARACTERS, [0, 2])[1].tolist() == [0, 1, 2, 3]
+
+
 @settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.text("ab.' \n\té漢🙂\x00", max_size=700).map(str.strip), max_size=4), st.booleans()
+    st.lists(
+        st.text("ab.' \n\té漢🙂\x00\u0301\xad\u05b8", max_size=700).map(str.strip), max_size=4
+    ),
+    st.booleans(),
 )
 def test_all_characters_except_white_space_are_in_one_token(texts, spaces):
     texts = [text for text in texts if text]
@@ -130,6 +157,31 @@ def test_no_token_ends_inside_a_token_of_a_pattern(end, monkeypatch):
     ]
     assert segmented[0] == ["a@b.com", ",", "1.5", "kg"]
     assert segmented[1:] == ([["1"], [".5"]] if end == 0 else [["1"], [".", "5"]])
+
+
+@pytest.mark.parametrize("end", [0, 1, 2])
+def test_punctuation_marks_are_tokens_and_accents_are_not(end, monkeypatch):
+    """The network ends tokens and sentences wherever it can, or nowhere."""
+    labels = torch.nn.functional.one_hot(torch.tensor(end), 3).float()
+    monkeypatch.setattr(
+        TokenizerNetwork,
+        "forward",
+        lambda self, characters, sizes: (
+            labels.expand(*characters.shape, 3), labels.expand(*characters.shape, 3)
+        ),
+    )  # fmt: skip
+    table = build_character_table(["ab\u05b8"], min_count=1)
+    segmenter = replace(
+        make_tokenizer(), characters=table, patterns=("quotation marks", "final marks", "url")
+    )
+    texts = ["«b\u05b8a», a", "»", "www.a.b/«c"]
+    segmented = [
+        [text[start:stop] for sentence in sentences for start, stop, _ in sentence]
+        for text, sentences in zip(texts, segmenter.segment(texts), strict=True)
+    ]
+    inside = ["b\u05b8a"] if end == 0 else ["b\u05b8", "a"]
+    assert segmented[:2] == [["«", *inside, "»", ",", "a"], ["»"]]
+    assert segmented[2][-2:] == ["«", "c"]
 
 
 def test_the_network_is_computed_in_the_precision_of_the_tokenizer():

@@ -1,0 +1,67 @@
+"""Characters that mean the same in text, such as typographic and straight apostrophes.
+
+A model reads a character that its treebank does not have as one with the same meaning that it has.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache
+
+# Characters of a group can stand for each other; those that come first are preferred.
+_GROUPS = (
+    "'’ʼ‘′´`׳＇",
+    '"“”„«»‟″״‹›',
+    "-–—‐‑−―",
+    "șş", "ȘŞ", "țţ", "ȚŢ",  # Romanian letters with comma below, and with cedilla
+    "یيى", "کك",  # Persian letters, and Arabic ones in old files
+    "。｡.", "、､,", "・･",
+)  # fmt: skip
+# A character and its accents, or the vowel and the final consonant of a Korean syllable
+_SEQUENCE = re.compile(
+    ".[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u1160-\u11ff\u3099\u309a]+", re.DOTALL
+)
+# Of compatibility decompositions; the others are superscripts, fractions and the like
+_SAME_MEANING = {"<wide>", "<narrow>", "<compat>", "<isolated>", "<initial>", "<medial>", "<final>"}
+_GROUP_BY_MEMBER = {member: group for group in _GROUPS for member in group}
+
+
+@cache
+def equivalents(character: str) -> tuple[str, ...]:
+    """Return the strings that a character can be read as, the best first.
+
+    They are those of its group; its compatibility form, such as A for the full-width letter Ａ, but
+    not o for º, which is part of the meaning; and for a digit of another script, the European one.
+    """
+    group = _GROUP_BY_MEMBER.get(character, "")
+    kind = unicodedata.decomposition(character).partition(" ")[0]
+    compatible = unicodedata.normalize("NFKC", character) if kind in _SAME_MEANING else ""
+    digit = unicodedata.decimal(character, None)
+    strings = [*group, compatible, "" if digit is None else str(digit)]
+    return tuple(dict.fromkeys(x for x in strings if x and not x.isspace() and x != character))
+
+
+def find_equivalent(character: str, is_known: Callable[[str], bool]) -> str | None:
+    """Return what a model reads an unknown character as; None if it knows no equivalent.
+
+    is_known: whether the model knows a character.
+    """
+    return next((x for x in equivalents(character) if all(map(is_known, x))), None)
+
+
+def is_ignorable(character: str) -> bool:
+    """Whether a character is no symbol of its own: an accent, a soft hyphen, a joiner."""
+    return unicodedata.category(character) in {"Mn", "Me", "Cf"}
+
+
+def compose(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start, the end and the composed form of the decomposed characters of a text.
+
+    They are sequences that NFC writes as one character, such as a letter with its accents.
+    """
+    if unicodedata.is_normalized("NFC", text):
+        return
+    for match in _SEQUENCE.finditer(text):
+        composed = unicodedata.normalize("NFC", match.group())
+        if len(composed) == 1:
+            yield match.start(), match.end(), composed

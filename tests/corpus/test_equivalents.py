@@ -1,0 +1,35 @@
+"""Characters that mean the same are found, and decomposed characters are composed."""
+
+import pytest
+
+from depkit.corpus.equivalents import compose, equivalents, find_equivalent, is_ignorable
+
+
+@pytest.mark.parametrize(
+    ("character", "known", "expected"),
+    [
+        ("’", "'", "'"), ("'", "’ʼ", "’"), ("“", "'”", "”"), ("«", "\"“", '"'), ("—", "–-", "-"),
+        ("ş", "ș", "ș"), ("ș", "ş", "ş"), ("ي", "ی", "ی"), ("Ａ", "A", "A"), ("٣", "3", "3"),
+        ("ﬁ", "fi", "fi"), ("ﬁ", "f", None), ("º", "o", None), ("²", "2", None),
+        ("a", "b", None), ("｡", "。", "。"),
+    ],
+)  # fmt: skip
+def test_the_best_known_equivalent_is_found(character, known, expected):
+    assert find_equivalent(character, known.__contains__) == expected
+
+
+def test_no_character_is_its_own_equivalent_or_white_space():
+    for character in '’"–ş\u3000\xa0a':
+        assert character not in equivalents(character)
+        assert not any(x.isspace() for x in equivalents(character))
+
+
+def test_decomposed_characters_are_composed():
+    assert list(compose("né")) == []
+    assert list(compose("ne\u0301.\u1112\u1161\u11ab")) == [(1, 3, "é"), (4, 7, "한")]
+    assert list(compose("q\u0301 カ\u3099")) == [(3, 5, "ガ")]
+
+
+def test_ignorable_characters():
+    assert all(map(is_ignorable, "\u0301\xad\u200b\u2060\u05b8"))
+    assert not any(map(is_ignorable, "a.’ -"))
