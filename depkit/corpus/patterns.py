@@ -84,6 +84,8 @@ PATTERNS = {
 # that have no partner (as in `1)` and `:)`) or follow a letter (`child(ren)`).
 # An alternative begins with the marks, since a search for characters is faster than for conditions.
 _BRACKETS = r"()\[\]{}"
+# Not the end of an HTML entity, such as `&#39;` or `&quot;`
+_NO_ENTITY = "".join(f"(?<!&[#\\w]{{{n}}};)" for n in range(2, 6))
 MARKS = {
     "quotation marks": re.compile(
         r"[«»‹›「」『』《》〈〉【】（）［］｛｝]|[“”„‟](?:(?<!\w.)|(?!\w))"
@@ -92,7 +94,7 @@ MARKS = {
     "brackets": re.compile(
         rf"[(\[{{](?<!\w.)(?=[^\s{_BRACKETS}])[^{_BRACKETS}]{{1,200}}[)\]}}](?!\w)"
     ),
-    "final marks": re.compile(r"[,;:!?](?<=[\w)\]»”\"].)(?!\S)"),
+    "final marks": re.compile(rf"[,;:!?](?<=[\w)\]»”\"].){_NO_ENTITY}(?!\S)"),
     "dashes": re.compile("[—―]"),
     "emoji": re.compile(r"[\U0001f300-\U0001faff](?<=\w.)"),
 }
