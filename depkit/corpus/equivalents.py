@@ -17,11 +17,13 @@ _GROUPS = (
     "یيى", "کك",  # Persian letters, and Arabic ones in old files
     "。｡.", "、､,", "・･",
 )  # fmt: skip
-# A character and its accents, or the vowel and the final consonant of a Korean syllable
-_SEQUENCE = re.compile(
-    ".[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u1160-\u11ff\u3099\u309a]+", re.DOTALL
-)
-# Of compatibility decompositions; the others are superscripts, fractions and the like
+_ACCENTS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u1160-\u11ff\u3099\u309a]"
+_ACCENT = re.compile(_ACCENTS)
+# A character and its accents, or the vowel and the final consonant of a Korean syllable. The number
+# is limited because the time to compose them is quadratic in it.
+_SEQUENCE = re.compile(f".{_ACCENTS}{{1,8}}", re.DOTALL)
+# Kinds of compatibility decomposition that keep the meaning. The others are superscripts, fractions
+# and the like.
 _SAME_MEANING = {"<wide>", "<narrow>", "<compat>", "<isolated>", "<initial>", "<medial>", "<final>"}
 _GROUP_BY_MEMBER = {member: group for group in _GROUPS for member in group}
 
@@ -31,7 +33,8 @@ def equivalents(character: str) -> tuple[str, ...]:
     """Return the strings that a character can be read as, the best first.
 
     They are those of its group; its compatibility form, such as A for the full-width letter Ａ, but
-    not o for º, which is part of the meaning; and for a digit of another script, the European one.
+    not o for º, because a superscript has a meaning of its own; and for a digit of another script,
+    the European one.
     """
     group = _GROUP_BY_MEMBER.get(character, "")
     kind = unicodedata.decomposition(character).partition(" ")[0]
@@ -50,18 +53,19 @@ def find_equivalent(character: str, is_known: Callable[[str], bool]) -> str | No
 
 
 def is_ignorable(character: str) -> bool:
-    """Whether a character is no symbol of its own: an accent, a soft hyphen, a joiner."""
+    """Whether a reader can skip a character: an accent, a soft hyphen, a joiner."""
     return unicodedata.category(character) in {"Mn", "Me", "Cf"}
 
 
 def compose(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the start, the end and the composed form of the decomposed characters of a text.
+    """Yield the start, the end and the composed character of decomposed characters of a text.
 
-    They are sequences that NFC writes as one character, such as a letter with its accents.
+    They are sequences that NFC shortens, such as a letter with its accents. Accents that do not
+    become part of the composed character are left out.
     """
-    if unicodedata.is_normalized("NFC", text):
+    if text.isascii() or not _ACCENT.search(text):
         return
     for match in _SEQUENCE.finditer(text):
         composed = unicodedata.normalize("NFC", match.group())
-        if len(composed) == 1:
-            yield match.start(), match.end(), composed
+        if len(composed) < len(match.group()):
+            yield match.start(), match.end(), composed[0]

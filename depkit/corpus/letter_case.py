@@ -14,7 +14,7 @@ def lower(text: str, dotless: bool = False) -> str:
     """
     if dotless:
         text = text.replace("I", "ı")
-    return text.replace("İ", "i").lower()  # İ is the only letter that `str.lower` makes longer.
+    return text.replace("İ", "i").lower()  # İ is the only character that `str.lower` makes longer.
 
 
 def upper(text: str, dotless: bool = False) -> str:

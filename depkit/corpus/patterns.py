@@ -82,10 +82,11 @@ PATTERNS = {
 # quotation marks of its language. Not among them is what some treebanks make a part of a longer
 # token: apostrophes, quotation marks between letters (as in Hebrew abbreviations), and brackets
 # that have no partner (as in `1)` and `:)`) or follow a letter (`child(ren)`).
-# An alternative begins with the marks, since a search for characters is faster than for conditions.
+# An alternative begins with the mark itself and then tests what surrounds it, because `re` finds a
+# character faster than it tests a condition.
 _BRACKETS = r"()\[\]{}"
 # Not the end of an HTML entity, such as `&#39;` or `&quot;`
-_NO_ENTITY = "".join(f"(?<!&[#\\w]{{{n}}};)" for n in range(2, 6))
+_NO_ENTITY = "".join(f"(?<!&[#\\w]{{{n}}};)" for n in range(2, 9))
 MARKS = {
     "quotation marks": re.compile(
         r"[«»‹›「」『』《》〈〉【】（）［］｛｝]|[“”„‟](?:(?<!\w.)|(?!\w))"
@@ -101,7 +102,10 @@ MARKS = {
 
 
 def find_marks(text: str, names: Iterable[str]) -> Iterator[int]:
-    """Yield the offsets of the punctuation marks of the patterns `MARKS` with these names."""
+    """Yield the offset of each mark that the patterns of `MARKS` with these names find.
+
+    An offset can be yielded twice.
+    """
     for name in MARKS.keys() & names:
         for match in MARKS[name].finditer(text):
             yield match.start()

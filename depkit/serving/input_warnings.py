@@ -45,7 +45,7 @@ class InputCheck:
     note: Callable[[str], None]
     file: str = ""
     first_sentences: list[Sentence] = field(default_factory=list)  # of the file that is being read
-    is_judged: bool = False  # whether they have been judged
+    is_judged: bool = False  # whether the file that is being read has been judged
     short: list[Sentence] = field(default_factory=list)  # of files that have too little text
     num_notes: int = 0
 
@@ -71,7 +71,7 @@ class InputCheck:
             self._give_notes(sentences, f"{self.file}: " if self.has_several_files else "")
 
     def finish(self) -> None:
-        """Judge what has not been judged yet."""
+        """Judge what has not been judged yet; to be called once, at the end."""
         self.judge()
         if self.short:
             self._give_notes(self.short, "")

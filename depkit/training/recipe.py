@@ -120,8 +120,8 @@ class TokenizerTraining:
     dropout: float = setting(0.1, below=1)  # of the outputs of the layers
     epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)  # more for a small treebank
     rate: float = 4e-3  # the highest learning rate
-    # The share of the text of which an epoch also has a variant: in capital letters, with
-    # made-up names, with less white space and others
+    # The share of the parts of paragraphs of which an epoch also has a variant: in capital letters,
+    # with made-up names, with less white space and others
     variants: float = 0.3
     # With inputs.treebank, text is split as in the treebank of this name; "" is the largest one
     # that has text

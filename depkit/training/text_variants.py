@@ -92,7 +92,7 @@ class TextVariants:
             self._changes += [(0.2, _capitalize), (0.2, _capitalize_some)]
         if len(self._names) >= MIN_NAMES:
             self._changes.append((0.5, self._rename))
-            self._abbreviations = _choose_abbreviations(tokens)
+            self._abbreviations = _write_abbreviations(choose_abbreviations(tokens), tokens)
             self._changes.append((0.3, self._add_abbreviations))
         if self._short:
             self._changes.append((0.3, self._add_short_sentences))
@@ -148,38 +148,46 @@ class TextVariants:
         return result
 
 
-def _choose_abbreviations(tokens: Sequence[TextToken]) -> list[Text]:
-    """Return the tokens of abbreviations that are written with the letters of a treebank.
+def choose_abbreviations(tokens: Iterable[TextToken]) -> list[str]:
+    """Return the abbreviations that a treebank's language may have, without the full stop.
 
-    The full stop is a part of the abbreviation or a token of its own, as in most abbreviations of
-    the treebank. Words of the treebank are no abbreviations.
+    They are those of abbreviations.txt that consist of letters of the treebank and do not occur
+    there without a full stop.
     """
     lines = files("depkit.training").joinpath("abbreviations.txt").read_text("utf-8").splitlines()
-    words = {token.text.lower() for token in tokens}
-    letters = {letter for word in words for letter in word}
-    initials = sorted(letter for letter in letters if letter.upper() != letter)
-    listed = [word for line in lines if not line.startswith("#") for word in line.split()]
-    chosen = sorted(word for word in {*listed} if letters >= {*word} and word not in words)
-    joined = sum(
-        not token.ends_sentence and re.fullmatch(r"[^\W\d_]{1,4}\.", token.text) is not None
-        for token in tokens
-    )
-    split = sum(
+    listed = {word for line in lines if not line.startswith("#") for word in line.split()}
+    letters: set[str] = set()
+    words: set[str] = set()
+    for token, following in pairwise([*tokens, TextToken("", (), has_space=False)]):
+        letters.update(token.text.lower())
+        if token.has_space or following.text != ".":
+            words.add(token.text.lower())
+    return sorted(word for word in listed - words if letters >= {*word})
+
+
+def _write_abbreviations(words: Iterable[str], tokens: Sequence[TextToken]) -> list[Text]:
+    """Return abbreviations and initials as tokens.
+
+    The full stop belongs to the abbreviation or is a token of its own, as in most of the treebank.
+    """
+    is_joined = re.compile(r"[^\W\d_]{1,4}\.")
+    num_joined = sum(not t.ends_sentence and bool(is_joined.fullmatch(t.text)) for t in tokens)
+    num_split = sum(
         not (token.ends_sentence or before.has_space) and token.text == "." and _is_plain(before)
         for before, token in pairwise(tokens)
     )
+    letters = {x for token in tokens for x in token.text if x.islower() and len(x.upper()) == 1}
+    full_stop = TextToken(".", (".",), has_space=True)
     return [
         [TextToken(f"{word}.", (f"{word}.",), has_space=True)]
-        if joined >= split
-        else [
-            TextToken(word, (word,), has_space=False), TextToken(".", (".",), has_space=True)
-        ]
-        for word in [*chosen, *map(str.upper, initials)]
-    ]  # fmt: skip
+        if num_joined >= num_split
+        else [TextToken(word, (word,), has_space=False), full_stop]
+        for word in [*words, *sorted(map(str.upper, letters))]
+    ]
 
 
 def cut_text(text: Text, random: Random) -> Iterator[Text]:
-    """Cut a text into parts of 1 to `PART` sentences: many treebanks are a single paragraph."""
+    """Cut a text into parts of 1 to `PART` sentences, since many treebanks are one paragraph."""
     sentences = list(_sentences(text))
     begin = 0
     while begin < len(sentences):
@@ -256,7 +264,7 @@ def _has_no_spaces(tokens: Sequence[TextToken]) -> bool:
 
 
 def _join_sentences(text: Text, random: Random) -> Text:
-    """Remove the white space after final punctuation, which a treebank notes but text lacks."""
+    """Remove the white space after final punctuation: a treebank has it, but text does not."""
     return [
         replace(token, has_space=False)
         if token.ends_sentence and not token.text[-1].isalnum()

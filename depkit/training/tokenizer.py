@@ -45,7 +45,13 @@ from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.plan import Plan
 from depkit.training.recipe import TokenizerTraining
-from depkit.training.text_variants import Text, TextVariants, cut_text, read_paragraphs
+from depkit.training.text_variants import (
+    Text,
+    TextVariants,
+    choose_abbreviations,
+    cut_text,
+    read_paragraphs,
+)
 
 EMBEDDING = 32  # size of a character's embedding
 DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
@@ -345,14 +351,17 @@ def _make_tokenizer(
     ).to(device)
     patterns = tuple(choose_patterns(passages))
     engine = TorchEngine(network, device)
-    return Tokenizer(characters, table, spaces, engine, patterns, convolves=True)
+    abbreviations = frozenset(choose_abbreviations(token for token, _ in tokens))
+    return Tokenizer(
+        characters, table, spaces, engine, patterns, convolves=True, abbreviations=abbreviations
+    )
 
 
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the names of the patterns that a treebank does not contradict, see `corpus.patterns`.
 
-    At most a tenth of the matches in the treebank are other tokens than those of the pattern. Other
-    treebanks than the one as which text is split have no say.
+    At most a tenth of the matches in the treebank are other tokens than those of the pattern. Only
+    the treebank as which text is split is considered. A pattern of MARKS without a match is used.
     """
     passages = [passage for passage in passages if passage.treebank == 0]
     for name, pattern in PATTERNS.items():

@@ -28,6 +28,13 @@ def test_decomposed_characters_are_composed():
     assert list(compose("né")) == []
     assert list(compose("ne\u0301.\u1112\u1161\u11ab")) == [(1, 3, "é"), (4, 7, "한")]
     assert list(compose("q\u0301 カ\u3099")) == [(3, 5, "ガ")]
+    assert list(compose("e\u0301\u0316")) == [(0, 3, "é")]
+
+
+def test_a_long_sequence_of_accents_is_composed():
+    """In quadratic time, this test would take an hour."""
+    first, *_ = compose("e" + "\u0301\u0316" * 500_000)
+    assert first == (0, 9, "é")
 
 
 def test_ignorable_characters():

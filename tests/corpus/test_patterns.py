@@ -41,7 +41,11 @@ def test_tokens_are_found(name, text, tokens):
         ("quotation marks", "'a' ’b", "'a' ’b"),
         ("brackets", "(a b). [c] d(e) 1) f :) (", "<(>a b<)>. <[>c<]> d(e) 1) f :) ("),
         ("final marks", "a, b: c? 5! a:b 1,5 ?! ,x", "a<,> b<:> c<?> 5<!> a:b 1,5 ?! ,x"),
-        ("final marks", "a; &#39; &#039;&quot; &lt; 39;", "a<;> &#39; &#039;&quot; &lt; 39<;>"),
+        (
+            "final marks",
+            "a; &#39; &#039;&quot; &hellip; 39;",
+            "a<;> &#39; &#039;&quot; &hellip; 39<;>",
+        ),
         ("dashes", "a—b ― -", "a<—>b <―> -"),
         ("emoji", "a😀 😀", "a<😀> 😀"),
     ],

@@ -67,7 +67,7 @@ class LemmaDictionary:
                 counts: Counter[str] = Counter()
                 for (known_form, known_tags, script), count in readings:
                     if known_tags[:num_compared] == tags[:num_compared]:
-                        counts[apply_script(known_form, script, self.dotless)] += count
+                        counts[apply_script(known_form, script)] += count
                 if counts:
                     return max(counts, key=counts.__getitem__)
         return None

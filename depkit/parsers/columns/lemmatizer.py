@@ -195,9 +195,7 @@ class _Plausibility(dict[tuple[str, Edit], Found | None]):
         usual_case = max(CASES, key=self.cases.__getitem__)
         readings = lemmatizer.dictionary.readings_ignoring_case(form)
         scripts = [(spelling, script) for (spelling, _, script), _ in readings]
-        self.other_lemmas = {
-            apply_script(spelling, script, self.dotless) for spelling, script in scripts
-        }
+        self.other_lemmas = {apply_script(spelling, script) for spelling, script in scripts}
         # Cases and edits to try besides the network's scripts
         self.others = [(usual_case, edit) for edit in self.attested]
         self.others += [parse_script(script) for _, script in scripts]
@@ -218,7 +216,7 @@ class _Plausibility(dict[tuple[str, Edit], Found | None]):
         for edits, total in self.by_ending:
             share = (edits[edit] + SMOOTHING * share) / (total + SMOOTHING)
         share *= self.cases.get(find_case(self.form, edit, lemma, self.dotless), RARE)
-        # Models of older versions have the letter İ in lower case as `str.lower` writes it.
+        # A vocabulary may have been made with `str.lower`, which makes two characters of İ.
         is_word = lower(lemma, self.dotless) in self.words or lemma.lower() in self.words
         return lemma, log(share), is_lemma, is_other, is_word
 
@@ -253,7 +251,7 @@ class _Evidence:
                 if parsed is None:
                     continue
                 word_class, (case, edit) = classes[tags], parsed
-                self.lemmas[word_class[0]].add(apply_edit(form, case, edit, self.dotless) or form)
+                self.lemmas[word_class[0]].add(apply_edit(form, case, edit) or form)
                 if not is_irregular(edit):
                     self._words[word_class].append((low[::-1], edit))
                     self._cases[word_class, shape][case] += 1

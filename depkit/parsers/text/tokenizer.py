@@ -5,6 +5,7 @@ whether a token or a sentence ends after it. A second classifier splits multiwor
 A long text is read in overlapping slices of characters.
 """
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +39,9 @@ LONG_SLICE = 1024
 SMALL_BATCH = 1 << 11
 MARGIN = 48  # characters at each end of a slice that are read, but whose labels are not used
 LONGEST_SENTENCE = 1_000  # words; a longer sentence is split
+LONGEST_ABBREVIATION = 10  # characters that can precede its full stop, with a bracket
 SPACE = "<space>"
+_FULL_STOP = re.compile(r"(?<=\w)\.(?=\s)")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Tokenizer:
     engine: "Engine"
     patterns: tuple[str, ...] = ()  # names of the `corpus.patterns` that the treebank follows
     convolves: bool = False  # whether the network consists of convolutions
+    # In lower case and without the full stop, those that no sentence ends after, such as dr
+    abbreviations: frozenset[str] = frozenset()
 
     @property
     def network(self) -> "TokenizerNetwork":
@@ -77,7 +82,8 @@ class Tokenizer:
         """Predict labels: the arguments `ends`, `multiword` and `offsets` of `decode`.
 
         The labels are those of the symbols of `encode_text`. No token ends inside an emoji or a
-        token of `patterns`, or before an accent; the punctuation marks of `patterns` are tokens.
+        token of `patterns`, or before an accent; the punctuation marks of `patterns` are tokens. No
+        sentence ends after one of `abbreviations`.
         """
         network = self.network
         indices, offsets, slices = self._cut(texts)
@@ -95,28 +101,40 @@ class Tokenizer:
             marks = [begin + mark for mark in find_marks(text, self.patterns)]
             symbols = np.searchsorted(offsets, marks)
             before = symbols[symbols > np.searchsorted(offsets, begin)] - 1
+            before -= indices[before] == self.characters.indices[SPACE]
             for positions in (symbols, before):
                 ends[positions] = np.maximum(ends[positions], TOKEN)
+            for full_stop in self._find_abbreviations(text):
+                symbol = np.searchsorted(offsets, begin + full_stop)
+                ends[symbol] = min(ends[symbol], TOKEN)
             for start, stop, is_end in find_tokens(text, self.patterns):
                 bounds = (begin + start, begin + stop - 1)
                 first, last = np.searchsorted(offsets, bounds, side="right") - 1
                 ends[last] = max(ends[last], TOKEN) if is_end else ends[first : last + 1].max()
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
-        before_accent = np.flatnonzero(self._is_accent[indices[1:]])
+        is_accent = self._is_accent[indices]
+        is_accent[np.searchsorted(offsets, [0, *_text_ends(texts)[:-1]])] = False
+        before_accent = np.flatnonzero(is_accent) - 1
         ends[before_accent], multiword[before_accent] = INSIDE, SINGLE
         return ends, multiword, offsets
 
+    def _find_abbreviations(self, text: str) -> Iterator[int]:
+        """Yield the offsets of the full stops of abbreviations after which no sentence ends."""
+        for match in _FULL_STOP.finditer(text) if self.abbreviations else ():
+            before = text[max(0, match.start() - LONGEST_ABBREVIATION) : match.start()]
+            if before.split()[-1].lstrip("([\"'«„“‘").lower() in self.abbreviations:
+                yield match.start()
+
     @cached_property
     def _is_accent(self) -> np.ndarray:
-        """Which symbols of the table are accents, which no token begins with."""
-        return np.array(
-            [len(x) == 1 and unicodedata.category(x)[0] == "M" for x in self.characters.symbols]
-        )
+        """Which symbols of the table are accents, before which no token ends."""
+        categories = [category(x) if len(x) == 1 else x for x in self.characters.symbols]
+        return np.array([x in {"<Mn>", "<Mc>", "<Me>"} for x in categories])
 
     def _cut(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Encode texts and cut them into slices.
 
-        Returns the indices of their characters and the offsets of these in the concatenated texts,
+        Returns the indices of their symbols and the offsets of these in the concatenated texts,
         [n] each; and the slices, [slices, 4], as `cut_slices` yields them.
         """
         text_ends = _text_ends(texts)
@@ -265,7 +283,8 @@ def encode_text(
 
     A symbol is a character, but a sequence of white space is one SPACE, and an accent or another
     ignorable character that the table does not have belongs to the symbol before it. Decomposed
-    characters are read as composed ones, and an unknown character as its equivalent.
+    characters are read as composed ones unless the table has all their parts, and an unknown
+    character as its equivalent.
 
     starts: the offsets of the texts if several were concatenated. A text begins with a new symbol.
     """
@@ -278,12 +297,16 @@ def encode_text(
             character
         )
     indices, is_joined = index_by_code[codes], is_joined_code[codes]
+    is_start = np.zeros(len(text), dtype=bool)
+    is_start[np.asarray(starts)] = True
     for begin, end, composed in compose(text):
-        indices[begin] = _find_index(composed, characters)
-        is_joined[begin + 1 : end] = True
+        is_known = characters.indices.keys() >= set(text[begin:end])
+        if not (is_start[begin + 1 : end].any() or is_known):
+            indices[begin] = _find_index(composed, characters)
+            is_joined[begin + 1 : end] = True
     is_space = indices == characters.indices[SPACE]
     is_joined[1:] &= ~is_space[:-1]
-    is_joined[np.asarray(starts)] = False
+    is_joined[is_start] = False
     is_repeated_space = is_space & np.concatenate(([False], is_space[:-1]))
     offsets = np.flatnonzero(~is_repeated_space & ~is_joined)
     return indices[offsets], offsets

@@ -46,6 +46,7 @@ def write_tokenizer(
         "characters": tokenizer.characters.symbols,
         "spaces": tokenizer.spaces,
         "patterns": tokenizer.patterns,
+        "abbreviations": _sorted(tokenizer.abbreviations),
         "embedding": network.embedding.embedding_dim,
         "size": network.size,
         "dilations": network.dilations,
@@ -128,6 +129,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         if SPACE not in characters.indices:
             raise ValueError("it has no characters")
         spaces = bool(description["spaces"])
+        abbreviations = _read_words(description.get("abbreviations", [])) or frozenset()
         patterns = tuple(description.get("patterns", ()))
         if not set(patterns) <= PATTERNS.keys() | MARKS.keys():
             raise ValueError("it has an unknown pattern")
@@ -139,7 +141,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} is damaged: {reason}") from None
     convolves = bool(description.get("dilations"))
-    return Tokenizer(characters, table, spaces, engine, patterns, convolves)
+    return Tokenizer(characters, table, spaces, engine, patterns, convolves, abbreviations)
 
 
 def load_tokenizer(model: PathLike, device: "torch.device | None" = None) -> Tokenizer:

@@ -33,6 +33,12 @@ def test_a_word_is_read_with_known_characters(word, spelling):
     assert read is sentence or word != spelling
 
 
+def test_a_model_of_decomposed_text_reads_decomposed_text():
+    respell = KnownCharacters(make_vocabulary(["na\u0301o", "a\xad"])).respell
+    assert respell("oa\u0301") == "oa\u0301"
+    assert respell("on\xada") == "ona"  # a soft hyphen in one word of a treebank
+
+
 def test_a_sentence_of_known_characters_is_not_changed():
     sentence = new_sentence(["é", "'n"])
     assert KnownCharacters(make_vocabulary())(sentence) is sentence

@@ -89,6 +89,18 @@ def test_a_symbol_is_a_character_with_its_accents(text, symbols, offsets):
     assert found.tolist() == offsets
 
 
+def test_the_symbols_of_a_treebank_of_decomposed_text_are_not_composed():
+    table = build_character_table(["e\u0301a"], min_count=1)
+    indices, _ = encode_text("e\u0301a", table)
+    assert [table.symbols[index] for index in indices] == ["e", "\u0301", "a"]
+
+
+@pytest.mark.parametrize("texts", [["e", "\u0301b"], ["b", "\u0301", "\xada"]])
+def test_a_text_that_begins_with_an_accent_does_not_change_the_text_before(texts):
+    tokenizer = make_tokenizer()
+    assert tokenizer.segment(texts) == [tokenizer.segment([text])[0] for text in texts]
+
+
 def test_a_text_begins_with_a_symbol_of_its_own():
     assert encode_text("ab\xadc", CHARACTERS, [0, 2])[1].tolist() == [0, 1, 2, 3]
 
@@ -182,6 +194,29 @@ def test_punctuation_marks_are_tokens_and_accents_are_not(end, monkeypatch):
     inside = ["b\u05b8a"] if end == 0 else ["b\u05b8", "a"]
     assert segmented[:2] == [["«", *inside, "»", ",", "a"], ["»"]]
     assert segmented[2][-2:] == ["«", "c"]
+    if end == 0:
+        with_spaces = replace(segmenter, spaces=True)
+        ((tokens,),) = with_spaces.segment(["a «b a»"])
+        assert [(start, stop) for start, stop, _ in tokens] == [(0, 1), (2, 3), (3, 6), (6, 7)]
+
+
+def test_no_sentence_ends_after_an_abbreviation(monkeypatch):
+    """The network ends sentences wherever it can."""
+    labels = torch.nn.functional.one_hot(torch.tensor(2), 3).float()
+    monkeypatch.setattr(
+        TokenizerNetwork,
+        "forward",
+        lambda self, characters, sizes: (
+            labels.expand(*characters.shape, 3), labels.expand(*characters.shape, 3)
+        ),
+    )  # fmt: skip
+    segmenter = replace(make_tokenizer(), abbreviations=frozenset({"a", "b.c"}))
+    texts = ["c (A. c", "b.c. a", "b. c a.", "ba. c"]
+    ends = [
+        [text[sentence[-1][1] - 1] for sentence in sentences]
+        for text, sentences in zip(texts, segmenter.segment(texts), strict=True)
+    ]
+    assert ends == [[*"c(Ac"], [*"b.ca"], [*"b.ca."], [*"ba.c"]]
 
 
 def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
