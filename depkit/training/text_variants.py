@@ -5,6 +5,7 @@ text, or tokens in another order, but the same tokens are split or not split.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -151,18 +152,21 @@ class TextVariants:
 def choose_abbreviations(tokens: Iterable[TextToken]) -> list[str]:
     """Return the abbreviations that a treebank's language may have, without the full stop.
 
-    They are those of abbreviations.txt that consist of letters of the treebank and do not occur
-    there without a full stop.
+    They are those of abbreviations.txt that consist of letters of the treebank and occur there more
+    often with a full stop inside a sentence than as words, or do not occur.
     """
     lines = files("depkit.training").joinpath("abbreviations.txt").read_text("utf-8").splitlines()
     listed = {word for line in lines if not line.startswith("#") for word in line.split()}
     letters: set[str] = set()
-    words: set[str] = set()
+    counts: Counter[str] = Counter()  # how much more often it is an abbreviation than a word
     for token, following in pairwise([*tokens, TextToken("", (), has_space=False)]):
-        letters.update(token.text.lower())
-        if token.has_space or following.text != ".":
-            words.add(token.text.lower())
-    return sorted(word for word in listed - words if letters >= {*word})
+        word = token.text.lower()
+        letters.update(word)
+        has_full_stop = following.text == "." and not (token.has_space or following.ends_sentence)
+        counts[word.removesuffix(".")] += 1 if has_full_stop or word.endswith(".") else -1
+    return sorted(
+        word for word in listed if letters >= {*word} and (counts[word] > 0 or word not in counts)
+    )
 
 
 def _write_abbreviations(words: Iterable[str], tokens: Sequence[TextToken]) -> list[Text]:

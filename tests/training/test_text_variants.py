@@ -104,7 +104,11 @@ def test_abbreviations_are_inserted_as_the_treebank_writes_them(treebank, expect
 def test_words_and_strange_letters_are_no_abbreviations():
     assert module.choose_abbreviations(read("d r")) == ["dr"]
     assert module.choose_abbreviations(read("dr")) == []
-    assert module.choose_abbreviations(read("dr _. d")) == ["dr"]
+    assert module.choose_abbreviations(read("dr _. d")) == []  # it ends a sentence
+    split = [replace(token, ends_sentence=False) for token in read("dr _. d dr")]
+    assert module.choose_abbreviations(split[:3]) == ["dr"]
+    assert module.choose_abbreviations(split) == []
+    assert module.choose_abbreviations(read("dr. d dr. d dr")) == ["dr"]
     assert "проф" in module.choose_abbreviations(read("профессор"))
 
 
