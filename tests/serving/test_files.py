@@ -75,14 +75,14 @@ HTML = "<p>Dogs &amp; cats</p>"
         ("The cat sleeps.\n", []),
         ("1 2 3\n", []),
         ("Собака спит. Кот cat.\n", ["81% of the text's letters are unknown to the model"]),
-        (f"{HTML}\n" * 300, ["the text looks like HTML"]),
+        (f"{HTML}\n" * 300, [f"{name}.txt: the text looks like HTML" for name in "ab"]),
         (f"{HTML}\n{HTML.replace('a', 'я')}\n" + "The dog barks.\n" * 20, []),
         # Only the first sentences are checked.
         ("The dog barks.\n" * 200 + "Собака спит.\n" * 900, []),
         ("", []),
     ],
 )
-def test_warnings_about_the_input_are_given_once(text, expected, model, tmp_path):
+def test_warnings_about_the_input_are_given_once_a_file(text, expected, model, tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
