@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING
 
@@ -97,23 +97,26 @@ class Tokenizer:
             is_inside = (low[:, None] <= position) & (position < high[:, None])  # not in a margin
             labels[:, position[is_inside]] = best[:, is_inside]
         ends, multiword = labels
-        for begin, text in zip([0, *_text_ends(texts).tolist()], texts, strict=False):
-            marks = [begin + mark for mark in find_marks(text, self.patterns)]
-            symbols = np.searchsorted(offsets, marks)
-            before = symbols[symbols > np.searchsorted(offsets, begin)] - 1
-            before -= indices[before] == self.characters.indices[SPACE]
-            for positions in (symbols, before):
-                ends[positions] = np.maximum(ends[positions], TOKEN)
-            for full_stop in self._find_abbreviations(text):
-                symbol = np.searchsorted(offsets, begin + full_stop)
-                ends[symbol] = min(ends[symbol], TOKEN)
+        begins = [0, *_text_ends(texts)[:-1].tolist()]
+        marks, full_stops = (
+            [begin + x for begin, text in zip(begins, texts, strict=True) for x in find(text)]
+            for find in (partial(find_marks, names=self.patterns), self._find_abbreviations)
+        )
+        symbols = np.searchsorted(offsets, marks)
+        before = symbols[~np.isin(marks, begins)] - 1
+        before -= indices[before] == self.characters.indices[SPACE]
+        for positions in (symbols, before):
+            ends[positions] = np.maximum(ends[positions], TOKEN)
+        symbols = np.searchsorted(offsets, full_stops)
+        ends[symbols] = np.minimum(ends[symbols], TOKEN)
+        for begin, text in zip(begins, texts, strict=True):
             for start, stop, is_end in find_tokens(text, self.patterns):
                 bounds = (begin + start, begin + stop - 1)
                 first, last = np.searchsorted(offsets, bounds, side="right") - 1
                 ends[last] = max(ends[last], TOKEN) if is_end else ends[first : last + 1].max()
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
         is_accent = self._is_accent[indices]
-        is_accent[np.searchsorted(offsets, [0, *_text_ends(texts)[:-1]])] = False
+        is_accent[np.searchsorted(offsets, begins)] = False
         before_accent = np.flatnonzero(is_accent) - 1
         ends[before_accent], multiword[before_accent] = INSIDE, SINGLE
         return ends, multiword, offsets
