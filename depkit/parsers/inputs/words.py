@@ -59,7 +59,7 @@ class Words(Part):
         get, dotless = vocabulary.words.get, vocabulary.dotless
 
         def find_lower_case(form: str) -> int:
-            # Models of older versions have the letter İ in lower case as `str.lower` writes it.
+            # A vocabulary may have been made with `str.lower`, which makes two characters of İ.
             index = get(form.lower())
             return get(lower(form, dotless)) if index == UNKNOWN else index
 

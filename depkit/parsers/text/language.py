@@ -30,7 +30,7 @@ DOCUMENT_CHARACTERS = 400  # that are read of each document if there are several
 WINDOW = 200  # characters of the texts from which a profile learns how low scores become
 LOW_SHARE = 0.01  # of these texts that have a score below `low`
 # A text whose score is not above `low` by NEAR_LOW may be in another language, whose score must be
-# higher by MARGIN. MARGIN is also how far the score of a text may be below `low`.
+# higher by MARGIN. MARGIN is also by how much a score below `low` is still accepted.
 NEAR_LOW = 0.8
 MARGIN = 0.4
 # A language is clear if its score is higher than that of any other language by CLEAR, and by
@@ -39,22 +39,23 @@ MARGIN = 0.4
 # 71% and 1.7%, of 15 to 29 letters 83% and 1.1%, of 30 to 59 letters 91% and 0.2%, of 60 to 119
 # letters 95% and 0.2%, and of more letters 97% and 0.4%.
 CLEAR, CLEAR_ROOT = 0.05, 1.5
-# A score below `low` must be higher by this much, because it may be that of a similar language that
-# has no profile, as Catalan has none.
+# A score below `low` counts only if it is higher than all others by this much, because the text may
+# be in a similar language without a profile, such as Catalan.
 LOW_LEAD = 0.4
 # The scores of lists of names and of slang can be below `low` by FAR_BELOW, but hardly by UNLIKE.
 FAR_BELOW, UNLIKE = 1.2, 2.0
 # A language is not that of a text in which fewer than this share of the letters are of its script.
 SCRIPT_SHARE = 0.2
-# By how much the score of a language is lowered if it has none of the letters of a text, although
-# they are of its script, as the ј of Serbian is no letter of Russian; by less if it has some.
+# The score of a language is lowered by this, times the share of a text's letters that are of its
+# script but not of its alphabet, as the ј of Serbian is no letter of Russian.
 FOREIGN_LETTERS = 30.0
-# A text is not clearly in a language if this many letters that it lacks would be expected among
-# those of its distinct words; so many were in 0.4% of passages of 60 characters from the same dev
-# parts, and in fewer of longer ones.
+# A text is not taken for a language if its distinct words should contain more than this many
+# occurrences of letters that it lacks. This was so in 0.4% of passages of 60 characters from dev
+# parts in the language, and in fewer of longer ones.
 MISSING_LETTERS = 13
 # The share of the letters from which on a letter belongs to the alphabet of a language; rarer ones
-# are those of foreign names. Of a script with more letters than these, all belong to it.
+# are those of foreign names. If more letters than ALPHABET_SIZE have this share, all letters of the
+# script belong to the alphabet.
 ALPHABET_SHARE, ALPHABET_SIZE = 1 / 20_000, 100
 # Among the languages that have a profile, only one is written in each of these scripts, and hardly
 # any other language of the world is; a few letters are as decisive.
@@ -66,7 +67,7 @@ _NO_LETTERS = re.compile(r"[\W\d_]+")
 
 @dataclass(frozen=True)
 class Counts:
-    """The frequencies of the trigrams and of the letters of a text, of which no order is kept.
+    """The frequencies of the trigrams and of the letters of a text, without their order.
 
     num_distinct: the number of letters of its distinct words.
     """
@@ -94,7 +95,7 @@ class Profile:
     """The trigrams of a language.
 
     name: that of the language in English; script: that of most of its letters, see `find_script`;
-    letters: the shares of the letters of its alphabet; none if they are all of the script;
+    letters: the shares of the letters of its alphabet; empty if all of the script belong to it;
     trigrams: natural logarithms of their probabilities; other: that of any other trigram; low: a
     score that a text of this language rarely falls below.
     """
@@ -357,7 +358,7 @@ def _find_best(counts: Counts) -> _Best | None:
 
 
 def _clear_lead(letters: int) -> float:
-    """Return by how much a score must be higher than all others to be so by no mere chance."""
+    """Return by how much a score must be higher than all others not to be so by chance."""
     return max(CLEAR, CLEAR_ROOT / math.sqrt(max(1, letters)))
 
 

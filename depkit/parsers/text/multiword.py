@@ -22,8 +22,8 @@ Hosts = defaultdict[str, Counter[str]]
 
 MIN_HOSTS = 3  # with fewer hosts, it is unknown whether a word combines with others
 # A token is always split if it occurs this often as a multiword token, and if this is so for this
-# share of its occurrences: a treebank has some errors. The share was chosen on the train parts of
-# 14 languages. Words such as the French `du`, which is also an article, are below it.
+# share of its occurrences: a treebank has some errors. Words such as the French `du`, which is also
+# an article, are below it.
 MIN_COUNT, MIN_SHARE = 3, 0.98
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`＇", "'"))
 
@@ -139,9 +139,9 @@ def build_multiword_table(
 
     Args:
         tokens: The tokens of the treebank as which text is split.
-        others: The tokens of other treebanks. Treebanks differ in what they split. A token that
-            the first treebank has MIN_COUNT times, or has as a contraction that is no concatenation
-            of its words, is therefore ignored if its words are others than there.
+        others: The tokens of other treebanks, which may split other tokens. Where the first
+            treebank has a token MIN_COUNT times, or as a contraction that is no concatenation of
+            its words, its words are kept, and other words for this token are ignored.
     """
     groups = [Counter(tokens), Counter(others)]
     dotless = has_dotless_i(token for token, _ in chain.from_iterable(groups))
@@ -223,11 +223,11 @@ def _find_always_split(known: dict[str, Counter[Words]], counts: Counts) -> Iter
 def _find_misfits(counts: Counts) -> set[tuple[str, Words]]:
     """Find contractions whose words do not fit the token: errors of a treebank.
 
-    An example is the Icelandic `nefndum` with the words `nefnd` and `þúm`. Such a token is rare,
-    and one of its words occurs in no other token, and is the whole token, or is neither the first
-    word nor a part of the token.
-    Several tokens that differ from their words in the same way are not errors, as in Arabic, where
-    the letter alef is left out after the word `l`.
+    An example is the Icelandic `nefndum` with the words `nefnd` and `þúm`. Such a token is rare, is
+    no concatenation of its words, and has a word that no other token has. This word is the whole
+    token, or it is not the first word and is not contained in the token. Several tokens that differ
+    from their words in the same way are not errors, as in Arabic, where the letter alef is left out
+    after the word `l`.
     """
     tokens_of: defaultdict[str, set[str]] = defaultdict(set)
     for token, words in counts:

@@ -150,17 +150,22 @@ def test_no_token_ends_inside_an_emoji(emoji, labels, monkeypatch):
         assert [emoji] in [list(words) for words in parts]
 
 
-@pytest.mark.parametrize("end", [0, 1, 2])
-def test_no_token_ends_inside_a_token_of_a_pattern(end, monkeypatch):
-    """The network ends tokens and sentences wherever it can, or nowhere."""
-    labels = torch.nn.functional.one_hot(torch.tensor(end), 3).float()
+def predict_everywhere(label, monkeypatch):
+    """Make the network predict one label for all symbols, what ends and how words are split."""
+    logits = torch.nn.functional.one_hot(torch.tensor(label), 3).float()
     monkeypatch.setattr(
         TokenizerNetwork,
         "forward",
         lambda self, characters, sizes: (
-            labels.expand(*characters.shape, 3), labels.expand(*characters.shape, 3)
+            logits.expand(*characters.shape, 3), logits.expand(*characters.shape, 3)
         ),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("end", [0, 1, 2])
+def test_no_token_ends_inside_a_token_of_a_pattern(end, monkeypatch):
+    """The network ends tokens and sentences wherever it can, or nowhere."""
+    predict_everywhere(end, monkeypatch)
     segmenter = replace(make_tokenizer(), patterns=("email", "number", "split measure"))
     texts = ["a@b.com, 1.5kg", "1", ".5"]  # an email never begins in one text and ends in another
     segmented = [
@@ -174,14 +179,7 @@ def test_no_token_ends_inside_a_token_of_a_pattern(end, monkeypatch):
 @pytest.mark.parametrize("end", [0, 1, 2])
 def test_punctuation_marks_are_tokens_and_accents_are_not(end, monkeypatch):
     """The network ends tokens and sentences wherever it can, or nowhere."""
-    labels = torch.nn.functional.one_hot(torch.tensor(end), 3).float()
-    monkeypatch.setattr(
-        TokenizerNetwork,
-        "forward",
-        lambda self, characters, sizes: (
-            labels.expand(*characters.shape, 3), labels.expand(*characters.shape, 3)
-        ),
-    )  # fmt: skip
+    predict_everywhere(end, monkeypatch)
     table = build_character_table(["ab\u05b8"], min_count=1)
     segmenter = replace(
         make_tokenizer(), characters=table, patterns=("quotation marks", "final marks", "url")
@@ -202,14 +200,7 @@ def test_punctuation_marks_are_tokens_and_accents_are_not(end, monkeypatch):
 
 def test_no_sentence_ends_after_an_abbreviation(monkeypatch):
     """The network ends sentences wherever it can."""
-    labels = torch.nn.functional.one_hot(torch.tensor(2), 3).float()
-    monkeypatch.setattr(
-        TokenizerNetwork,
-        "forward",
-        lambda self, characters, sizes: (
-            labels.expand(*characters.shape, 3), labels.expand(*characters.shape, 3)
-        ),
-    )  # fmt: skip
+    predict_everywhere(2, monkeypatch)
     segmenter = replace(make_tokenizer(), abbreviations=frozenset({"a", "b.c"}))
     texts = ["c (A. c", "b.c. a", "b. c a.", "ba. c"]
     ends = [
