@@ -14,8 +14,10 @@ COLUMNS = {  # the fact of each column
     "LAS, raw text": "las_raw",
     "measured on": "dev",
     "MB": "megabytes",
+    "words/s": "words_per_second",
     "licence": "license",
 }
+NUMBERS: dict[str, type[float]] = {"las_gold": float, "las_raw": float, "words_per_second": int}
 
 
 def model_facts() -> list[dict[str, Any]]:
@@ -25,7 +27,7 @@ def model_facts() -> list[dict[str, Any]]:
             "model": name,
             "bytes": sum(path.stat().st_size for path in model_files(find_model(name))),
             **{
-                key: float(str(value)) if key.startswith("las_") else value
+                key: NUMBERS[key](str(value)) if key in NUMBERS else value
                 for key, value in read_card_facts(find_model(name)).items()
             },
         }
@@ -36,12 +38,22 @@ def model_facts() -> list[dict[str, Any]]:
 def model_rows(facts: Iterable[Mapping[str, Any]]) -> list[list[str]]:
     """Return the row of each model in the table with the columns COLUMNS."""
     return [
-        [str(row.get(fact, "-")) for fact in COLUMNS.values()]
-        for row in ({**each, "megabytes": f"{each['bytes'] / 1e6:.1f}"} for each in facts)
+        [_format(each, fact) for fact in COLUMNS.values()]
+        for each in ({**row, "megabytes": row["bytes"] / 1e6} for row in facts)
     ]
+
+
+def _format(facts: Mapping[str, Any], name: str) -> str:
+    value = facts.get(name, "-")
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 def render_models() -> str:
     """List the bundled models for people."""
-    note = "LAS on the dev part, as in the CoNLL 2018 shared task; depkit info MODEL says more"
+    note = (
+        "LAS on the dev part, as in the CoNLL 2018 shared task; words/s from raw text to trees, in"
+        " processor time of one core of a server (AMD EPYC); depkit info MODEL says more"
+    )
     return render_table(Table("", list(COLUMNS), model_rows(model_facts()), note))

@@ -100,6 +100,50 @@ MARKS = {
     "emoji": re.compile(r"[\U0001f300-\U0001faff](?<=\w.)"),
 }
 
+# Places where no sentence ends although white space follows, see `find_continuations`; each with
+# the number of times it must occur in treebanks that it is used with
+CONTINUATIONS = {"initials": 3, "spaced marks": 0}
+# The full stop after a single letter, if a letter follows
+_INITIAL = re.compile(r"\.(?<=[^\W\d_]\.)(?<!\S[^\W\d_]\.)(?=\s+[^\W\d_])")
+_ROMAN_NUMERALS = "IVX"
+# Punctuation marks between white space that do not begin a sentence
+_SPACED_MARK = re.compile(r"(?<=\s)[,;/%)\]}!?](?!\S)")
+_BEFORE_INITIAL = 30  # characters in which the word before an initial is looked for
+
+
+def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
+    """Yield the offsets of characters with white space after them at which no sentence ends.
+
+    These are, if `names` contains "initials", full stops of initials inside a name, as in
+    `George W. Bush` and `J. S. Bach`, but not of Roman numerals (`Karel V.`); and if it contains
+    "spaced marks", what precedes a mark such as `/` in `7 hab. / km²`.
+    """
+    if "initials" in names:
+        for match in _INITIAL.finditer(text):
+            if _is_inside_name(text, match.start()):
+                yield match.start()
+    if "spaced marks" in names:
+        for match in _SPACED_MARK.finditer(text):
+            offset = match.start() - 1
+            while offset > 0 and text[offset].isspace():
+                offset -= 1
+            yield offset
+
+
+def _is_inside_name(text: str, full_stop: int) -> bool:
+    """Whether a full stop is that of an initial, and not of a label as in `vitamin C. It`.
+
+    A name or title precedes the initial, or another initial follows it.
+    """
+    initial = text[full_stop - 1]
+    words_before = text[max(0, full_stop - _BEFORE_INITIAL) : full_stop - 1].split()
+    before = words_before[-1].removesuffix(".") if words_before else ""
+    following = text[full_stop + 1 : full_stop + _BEFORE_INITIAL].lstrip()
+    return (
+        (initial.isupper() and initial not in _ROMAN_NUMERALS and following[:1].isupper())
+        and ((before[:1].isupper() and before.isalpha()) or following[1:2] == ".")
+    )  # fmt: skip
+
 
 def find_marks(text: str, names: Iterable[str]) -> Iterator[int]:
     """Yield the offset of each mark that the patterns of `MARKS` with these names find.

@@ -12,7 +12,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from depkit.corpus.patterns import MARKS, PATTERNS, find_marks, find_matches
+from depkit.corpus.patterns import (
+    CONTINUATIONS,
+    MARKS,
+    PATTERNS,
+    find_continuations,
+    find_marks,
+    find_matches,
+)
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Token
 from depkit.files.digest import digest
@@ -349,12 +356,24 @@ def _make_tokenizer(
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
     ).to(device)
-    patterns = tuple(choose_patterns(passages))
+    patterns = (*choose_patterns(passages), *choose_continuations(passages))
     engine = TorchEngine(network, device)
     abbreviations = frozenset(choose_abbreviations(token for token, _ in tokens))
     return Tokenizer(
         characters, table, spaces, engine, patterns, convolves=True, abbreviations=abbreviations
     )
+
+
+def choose_continuations(passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield the names of `CONTINUATIONS` of which at most a tenth end a sentence in treebanks."""
+    for name, min_matches in CONTINUATIONS.items():
+        ends_sentence = [
+            passage.ends[offset] == SENTENCE
+            for passage in passages
+            for offset in find_continuations(passage.text, [name])
+        ]
+        if len(ends_sentence) >= min_matches and 10 * sum(ends_sentence) <= len(ends_sentence):
+            yield name
 
 
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:

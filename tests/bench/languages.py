@@ -151,7 +151,8 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     """Copy a trained model into the package, with a card."""
     facts, model = LANGUAGES[code], folder / code
     copy_model(arguments.models / code, model, facts["treebanks"])
-    gold, raw = score(model, *write_dev(code, arguments.data, folder))
+    dev, text = write_dev(code, arguments.data, folder)
+    gold, raw = score(model, dev, text)
     names = [f"UD {TREEBANKS[name][0]}" for name in facts["treebanks"]]
     licences = {TREEBANKS[name][2] for name in facts["treebanks"]}
     named = [
@@ -166,6 +167,7 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     lines = text[text.index("# ") :].splitlines()  # without the front matter
     card = CARD_TEXT.format(
         code=code, name=facts["name"], dev=names[0], las_gold=gold["LAS"], las_raw=raw["LAS"],
+        words_per_second=speed(model, text),
         licence="other" if "LGPL-LR" in licences else "cc-by-sa-4.0",
         datasets="\n".join(f"- {name}" for name in names), treebanks=", ".join(named),
         model_licence=model_licence,
@@ -210,7 +212,9 @@ def table(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     dev, text = write_dev(code, arguments.data, folder)
     model = find_model(code)
     size = sum(path.stat().st_size for path in model_files(model)) / 1e6
-    rows = [("depkit", *score(model, dev, text), f"{size:.1f} MB, {speed(code, text)} words/s")]
+    rows = [
+        ("depkit", *score(model, dev, text), f"{size:.1f} MB, {speed(code, text):,.0f} words/s")
+    ]
     if arguments.udpipe:
         rows.append((*udpipe_scores(code, folder, arguments), ""))
     for program, gold, raw, note in rows:
@@ -219,19 +223,19 @@ def table(code: str, folder: Path, arguments: argparse.Namespace) -> None:
         print(f"| {code} | {program} | {' | '.join(cells)} | {note} |", flush=True)
 
 
-def speed(code: str, text: Path) -> str:
+def speed(model: Path | str, text: Path) -> float:
     """Measure the words that a model parses in a second of processor time, without start-up."""
     content, times, words = text.read_text("utf-8"), [], []
     for repeats in (1, 1 + TIMED_WORDS // max(1, len(content.split()))):
         text.with_name("long.txt").write_text("\n".join([content] * repeats), "utf-8")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         parsed = text.with_name("long.conllu")
-        command = [*DEPKIT, "parse", text.with_name("long.txt"), "--model", code, "-o", parsed]
+        command = [*DEPKIT, "parse", text.with_name("long.txt"), "--model", model, "-o", parsed]
         subprocess.run([*command, "--threads", "1", "-q"], check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         words.append(sum(map(len, read(parsed))))
-    return f"{(words[1] - words[0]) / (times[1] - times[0]):,.0f}"
+    return (words[1] - words[0]) / (times[1] - times[0])
 
 
 def udpipe_scores(

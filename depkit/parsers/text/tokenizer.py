@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
-from depkit.corpus.patterns import find_marks, find_tokens
+from depkit.corpus.patterns import find_continuations, find_marks, find_tokens
 from depkit.corpus.text import Token
 from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.tables import SPECIAL, Table
@@ -83,7 +83,7 @@ class Tokenizer:
 
         The labels are those of the symbols of `encode_text`. No token ends inside an emoji or a
         token of `patterns`, or before an accent; the punctuation marks of `patterns` are tokens. No
-        sentence ends after one of `abbreviations`.
+        sentence ends where `_find_continuations` says so.
         """
         network = self.network
         indices, offsets, slices = self._cut(texts)
@@ -98,16 +98,16 @@ class Tokenizer:
             labels[:, position[is_inside]] = best[:, is_inside]
         ends, multiword = labels
         begins = [0, *_text_ends(texts)[:-1].tolist()]
-        marks, full_stops = (
+        marks, continued = (
             [begin + x for begin, text in zip(begins, texts, strict=True) for x in find(text)]
-            for find in (partial(find_marks, names=self.patterns), self._find_abbreviations)
+            for find in (partial(find_marks, names=self.patterns), self._find_continuations)
         )
         symbols = np.searchsorted(offsets, marks)
         before = symbols[~np.isin(marks, begins)] - 1
         before -= indices[before] == self.characters.indices[SPACE]
         for positions in (symbols, before):
             ends[positions] = np.maximum(ends[positions], TOKEN)
-        symbols = np.searchsorted(offsets, full_stops)
+        symbols = np.searchsorted(offsets, continued, side="right") - 1
         ends[symbols] = np.minimum(ends[symbols], TOKEN)
         for begin, text in zip(begins, texts, strict=True):
             for start, stop, is_end in find_tokens(text, self.patterns):
@@ -121,8 +121,12 @@ class Tokenizer:
         ends[before_accent], multiword[before_accent] = INSIDE, SINGLE
         return ends, multiword, offsets
 
-    def _find_abbreviations(self, text: str) -> Iterator[int]:
-        """Yield the offsets of the full stops of abbreviations after which no sentence ends."""
+    def _find_continuations(self, text: str) -> Iterator[int]:
+        """Yield the offsets of characters at which no sentence ends.
+
+        These are the full stops of `abbreviations`, and what `find_continuations` yields.
+        """
+        yield from find_continuations(text, self.patterns)
         for match in _FULL_STOP.finditer(text) if self.abbreviations else ():
             before = text[max(0, match.start() - LONGEST_ABBREVIATION) : match.start()]
             if before.split()[-1].lstrip("([\"'«„“‘").lower() in self.abbreviations:

@@ -210,6 +210,22 @@ def test_no_sentence_ends_after_an_abbreviation(monkeypatch):
     assert ends == [[*"c(Ac"], [*"b.ca"], [*"b.ca."], [*"ba.c"]]
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "ends"),
+    [
+        ("B. B. C a", "initials", "BBCa"),
+        ("B. B. C a", "spaced marks", "B.B.Ca"),
+        ("a /  b\u05b8 / b", "spaced marks", "//b"),
+        ("a / b\u05b8 / b", "initials", "a/\u05b8/b"),
+    ],
+)
+def test_no_sentence_ends_at_a_continuation(text, name, ends, monkeypatch):
+    """The network ends sentences wherever it can."""
+    predict_everywhere(2, monkeypatch)
+    (sentences,) = replace(make_tokenizer(), patterns=(name,)).segment([text])
+    assert "".join(text[sentence[-1][1] - 1] for sentence in sentences) == ends
+
+
 def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
     segmenter, dtypes = make_tokenizer(), []
     segmenter.network.ends.register_forward_hook(lambda *hook: dtypes.append(hook[-1].dtype))
