@@ -90,10 +90,13 @@ def find_model(name: PathLike) -> Path:
         return BUNDLED / bundled_name
     if path.is_dir():
         return path
+    from depkit.parsers.model_card import find_similar_models
+
     bundled = ", ".join(bundled_models()) or "none"
+    similar = " or ".join(find_similar_models(str(name)))
     raise ModelError(
-        f"there is no model {str(name)!r}: no directory has this name; the bundled models are"
-        f" {bundled}"
+        f"there is no model {str(name)!r}: no directory has this name; "
+        + (f"did you mean {similar}?" if similar else f"the bundled models are {bundled}")
     )
 
 

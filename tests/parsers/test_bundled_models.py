@@ -1,5 +1,6 @@
 """The bundled models: their cards, sizes and licences, and that each reads text of its language."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from depkit.parsers.model_directory import (
     ALIASES,
     BUNDLED,
     CARD,
+    ModelError,
     bundled_models,
     find_model,
     model_files,
@@ -122,3 +124,22 @@ def test_front_matter(tmp_path):
     }  # fmt: skip
     card.write_bytes(b"---\n\xff\n---\n")
     assert read_card_facts(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("PT", "did you mean pt?"),
+        ("pt_BR", "did you mean pt?"),
+        ("portugese", "did you mean pt?"),
+        ("English", "did you mean en-ewt?"),
+        ("no", "did you mean nb or nn?"),
+        ("Norwegian", "did you mean nb or nn?"),
+        ("zz", "the bundled models are af, "),
+        ("e", "the bundled models are af, "),
+        ("models/mine", "the bundled models are af, "),
+    ],
+)
+def test_a_similar_model_is_suggested_for_an_unknown_name(name, advice):
+    with pytest.raises(ModelError, match=re.escape(advice)):
+        find_model(name)
