@@ -57,7 +57,7 @@ class MultiwordTable:
             ending = low[start:]
             if ending in self.endings:
                 first, *others = self.endings[ending]
-                return self._copy_case(token, (token[:start] + first, *others))
+                return self._copy_spelling(token, (token[:start] + first, *others))
         return None
 
     def check(self, token: str, words: Words) -> Words | None:
@@ -113,14 +113,18 @@ class MultiwordTable:
                 words = self.tokens[key]
                 if sum(map(len, words)) == len(token) and fold("".join(words)) == fold(token):
                     return _cut(token, words)
-                return self._copy_case(token, words)
+                return self._copy_spelling(token, words)
         return None
 
     def _fold(self, text: str) -> str:
         """Return a text in lower case, with straight apostrophes."""
         return lower(text, self.dotless).translate(_APOSTROPHES)
 
-    def _copy_case(self, token: str, words: Words) -> Words:
+    def _copy_spelling(self, token: str, words: Words) -> Words:
+        """Return the words of a token with its capital letters and its kind of apostrophe."""
+        apostrophes = {character for character in token if character.translate(_APOSTROPHES) == "'"}
+        if len(apostrophes) == 1:
+            words = tuple(word.replace("'", *apostrophes) for word in words)
         if token.isupper() and len(token) > 1:
             return tuple(upper(word, self.dotless) for word in words)
         if token[:1].isupper():

@@ -29,6 +29,13 @@ def test_words_have_the_case_of_their_token():
     assert table.words("Amarlo") == ("Amar", "lo")
 
 
+@pytest.mark.parametrize("apostrophe", "'’`")
+def test_words_have_the_apostrophe_of_their_token(apostrophe):
+    table = build_multiword_table([("all'", ("a", "l'"))])
+    assert table.words(f"All{apostrophe}") == ("A", f"l{apostrophe}")
+    assert table.words("ALL’'") is None
+
+
 def test_an_empty_table_splits_no_token():
     assert MultiwordTable().words("del") is None
     assert build_multiword_table([]) == MultiwordTable()
