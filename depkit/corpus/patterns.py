@@ -108,7 +108,7 @@ _INITIAL = re.compile(r"\.(?<=[^\W\d_]\.)(?<!\S[^\W\d_]\.)(?=\s+[^\W\d_])")
 _ROMAN_NUMERALS = "IVX"
 # Punctuation marks between white space that do not begin a sentence
 _SPACED_MARK = re.compile(r"(?<=\s)[,;/%)\]}!?](?!\S)")
-_BEFORE_INITIAL = 30  # characters in which the word before an initial is looked for
+_WINDOW = 30  # characters in which a word before or after a mark is looked for
 
 
 def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
@@ -130,15 +130,29 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
             yield offset
 
 
+# The pattern by which a question mark ends a sentence if white space follows, and then an inverted
+# mark or a letter that is not in lower case
+QUESTION = "question marks"
+_QUESTION_MARK = re.compile(r"[?？؟](?=\s+(?:[^\W\d_]|[¿¡]))")
+
+
+def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
+    """Yield the offsets of question marks that end a sentence, if `names` contains QUESTION."""
+    for match in _QUESTION_MARK.finditer(text) if QUESTION in names else ():
+        following = text[match.end() : match.end() + _WINDOW].lstrip()
+        if following and not following[0].islower():
+            yield match.start()
+
+
 def _is_inside_name(text: str, full_stop: int) -> bool:
     """Whether a full stop is that of an initial, and not of a label as in `vitamin C. It`.
 
     A name or title precedes the initial, or another initial follows it.
     """
     initial = text[full_stop - 1]
-    words_before = text[max(0, full_stop - _BEFORE_INITIAL) : full_stop - 1].split()
+    words_before = text[max(0, full_stop - _WINDOW) : full_stop - 1].split()
     before = words_before[-1].removesuffix(".") if words_before else ""
-    following = text[full_stop + 1 : full_stop + _BEFORE_INITIAL].lstrip()
+    following = text[full_stop + 1 : full_stop + _WINDOW].lstrip()
     return (
         (initial.isupper() and initial not in _ROMAN_NUMERALS and following[:1].isupper())
         and ((before[:1].isupper() and before.isalpha()) or following[1:2] == ".")

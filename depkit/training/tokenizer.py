@@ -16,7 +16,9 @@ from depkit.corpus.patterns import (
     CONTINUATIONS,
     MARKS,
     PATTERNS,
+    QUESTION,
     find_continuations,
+    find_ends,
     find_marks,
     find_matches,
 )
@@ -356,7 +358,7 @@ def _make_tokenizer(
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
     ).to(device)
-    patterns = (*choose_patterns(passages), *choose_continuations(passages))
+    patterns = (*choose_patterns(passages), *choose_sentence_patterns(passages))
     engine = TorchEngine(network, device)
     abbreviations = frozenset(choose_abbreviations(token for token, _ in tokens))
     return Tokenizer(
@@ -364,15 +366,20 @@ def _make_tokenizer(
     )
 
 
-def choose_continuations(passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the names of `CONTINUATIONS` of which at most a tenth end a sentence in treebanks."""
-    for name, min_matches in CONTINUATIONS.items():
-        ends_sentence = [
+def choose_sentence_patterns(passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield QUESTION and the names of CONTINUATIONS that treebanks do not contradict.
+
+    At most a tenth of the matches contradict them.
+    """
+    rules = {name: (find_continuations, n) for name, n in CONTINUATIONS.items()}
+    for name, (find, min_matches) in {**rules, QUESTION: (find_ends, 0)}.items():
+        is_end = [
             passage.ends[offset] == SENTENCE
             for passage in passages
-            for offset in find_continuations(passage.text, [name])
+            for offset in find(passage.text, [name])
         ]
-        if len(ends_sentence) >= min_matches and 10 * sum(ends_sentence) <= len(ends_sentence):
+        num_wrong = is_end.count(name != QUESTION)
+        if len(is_end) >= min_matches and 10 * num_wrong <= len(is_end):
             yield name
 
 

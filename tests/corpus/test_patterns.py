@@ -1,5 +1,7 @@
 """Search for addresses, numbers and measures in text."""
 
+import re
+
 import pytest
 
 from depkit.corpus.patterns import (
@@ -7,6 +9,7 @@ from depkit.corpus.patterns import (
     MARKS,
     PATTERNS,
     find_continuations,
+    find_ends,
     find_marks,
     find_matches,
     find_tokens,
@@ -87,6 +90,16 @@ def test_places_where_no_sentence_ends_are_found(name, text, marked):
     assert "".join(f"<{x}>" if i in places else x for i, x in enumerate(text)) == marked
 
 
+@pytest.mark.parametrize(
+    "marked", ["Why<?> Éa? b ?5 a?B", "من<؟> أ", "何<？> 何", "A<?>\n  ¿?", "A?" + " " * 40 + "B"]
+)
+def test_ends_of_questions_are_found(marked):
+    text = re.sub("[<>]", "", marked)
+    ends = set(find_ends(text, ["question marks"]))
+    assert "".join(f"<{x}>" if i in ends else x for i, x in enumerate(text)) == marked
+    assert not list(find_ends(text, ["initials"]))
+
+
 def test_emoji_are_found_with_and_without_patterns():
     assert found("👍🏽 a.com") == ["👍🏽"]
     assert found("👍🏽 a.com", "domain") == ["👍🏽", "a.com"]
@@ -119,3 +132,4 @@ def test_long_text_that_nearly_matches_is_searched(unit, end):
             assert all(0 <= start < stop <= len(text) for start, stop, _ in spans)
     assert all(0 <= mark < len(text) for mark in find_marks(text, MARKS))
     assert all(0 <= place < len(text) for place in find_continuations(text, CONTINUATIONS))
+    assert all(0 <= end < len(text) for end in find_ends(text, ["question marks"]))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
-from depkit.corpus.patterns import find_continuations, find_marks, find_tokens
+from depkit.corpus.patterns import find_continuations, find_ends, find_marks, find_tokens
 from depkit.corpus.text import Token
 from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.tables import SPECIAL, Table
@@ -83,7 +83,7 @@ class Tokenizer:
 
         The labels are those of the symbols of `encode_text`. No token ends inside an emoji or a
         token of `patterns`, or before an accent; the punctuation marks of `patterns` are tokens. No
-        sentence ends where `_find_continuations` says so.
+        sentence ends where `_find_continuations` says so, but one ends where `find_ends` does.
         """
         network = self.network
         indices, offsets, slices = self._cut(texts)
@@ -98,15 +98,20 @@ class Tokenizer:
             labels[:, position[is_inside]] = best[:, is_inside]
         ends, multiword = labels
         begins = [0, *_text_ends(texts)[:-1].tolist()]
-        marks, continued = (
+        marks, ended, continued = (
             [begin + x for begin, text in zip(begins, texts, strict=True) for x in find(text)]
-            for find in (partial(find_marks, names=self.patterns), self._find_continuations)
+            for find in (
+                partial(find_marks, names=self.patterns),
+                partial(find_ends, names=self.patterns),
+                self._find_continuations,
+            )
         )
         symbols = np.searchsorted(offsets, marks)
         before = symbols[~np.isin(marks, begins)] - 1
         before -= indices[before] == self.characters.indices[SPACE]
         for positions in (symbols, before):
             ends[positions] = np.maximum(ends[positions], TOKEN)
+        ends[np.searchsorted(offsets, ended)] = SENTENCE
         symbols = np.searchsorted(offsets, continued, side="right") - 1
         ends[symbols] = np.minimum(ends[symbols], TOKEN)
         for begin, text in zip(begins, texts, strict=True):

@@ -226,6 +226,14 @@ def test_no_sentence_ends_at_a_continuation(text, name, ends, monkeypatch):
     assert "".join(text[sentence[-1][1] - 1] for sentence in sentences) == ends
 
 
+def test_a_sentence_ends_at_a_question_mark(monkeypatch):
+    """The network ends nothing, and the pattern is used only if the tokenizer has it."""
+    predict_everywhere(0, monkeypatch)
+    for patterns, count in (("question marks",), 2), ((), 1):
+        (sentences,) = replace(make_tokenizer(), patterns=patterns).segment(["a? B a ? b"])
+        assert len(sentences) == count
+
+
 def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
     segmenter, dtypes = make_tokenizer(), []
     segmenter.network.ends.register_forward_hook(lambda *hook: dtypes.append(hook[-1].dtype))
