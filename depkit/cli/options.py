@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
@@ -54,8 +53,8 @@ def note_renaming(old: str, new: str, quiet: bool) -> None:
         print_message(f"depkit: note: {old} is now called {new}")
 
 
-def _check_models(context: typer.Context, models: list[Path] | None) -> list[Path] | None:
-    """Check the models of DEPKIT_MODEL, which Typer has split at every colon, even that of hf:.
+def _check_models(context: typer.Context, models: list[str] | None) -> list[str] | None:
+    """Split the models of DEPKIT_MODEL at colons, as PATH is split, but not at that of hf:.
 
     An empty entry is refused, which would otherwise mean the current directory.
     """
@@ -72,7 +71,7 @@ def _check_models(context: typer.Context, models: list[Path] | None) -> list[Pat
         raise typer.BadParameter(
             f"this list of models has an empty entry; {os.pathsep} separates the models"
         )
-    return list(map(Path, names))
+    return names
 
 
 def verbose_flag(help: str) -> Any:
@@ -135,7 +134,7 @@ Threads = Annotated[
     option(MACHINE, envvar="DEPKIT_THREADS", min=1, max=10_000, show_default="all cores"),
 ]
 Models = Annotated[
-    list[Path] | None,  # the type Path makes Typer split DEPKIT_MODEL as PATH is split
+    list[str] | None,  # not Path, which would make ./de the name of the bundled model de
     option(
         MODEL,
         "--model",

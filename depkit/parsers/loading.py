@@ -25,6 +25,7 @@ from depkit.parsers.model_directory import (
     ModelError,
     check_columns,
     check_treebank,
+    check_weights,
     find_graphs,
     find_model,
     has_graphs,
@@ -168,6 +169,7 @@ def _load_on_onnx(path: Path, threads: int | None, settings: Sequence[str]) -> P
     try:
         network = family.array_network(Graphs(find_graphs(path)))
     except ValueError as error:
+        check_weights(path)  # the graphs refer to them
         raise ModelError(f"{path} is damaged: {error}") from None
     engine = OnnxEngine(network, all(part.depends_on_form for part in used_parts(config.inputs)))
     tokenizer = read_tokenizer_on_onnx(path)

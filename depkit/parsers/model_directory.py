@@ -84,6 +84,8 @@ def find_model(name: PathLike) -> Path:
             "the model auto needs a text, by whose language depkit parse and depkit tag choose a"
             " bundled model; name a model here (depkit.choose_model finds it for a text)"
         )
+    if not os.fspath(name):
+        raise ModelError("the name of the model is empty")
     path = Path(name)
     bundled_name = ALIASES.get(os.fspath(name), os.fspath(name))
     if bundled_name in bundled_models():
@@ -143,6 +145,20 @@ def find_graphs(directory: Path) -> dict[str, Path]:
     graphs = {name: path for name, path in paths.items() if path.is_file()}
     is_complete = {"words", "scores"} <= graphs.keys() and not _lacks_tokenizer_graph(directory)
     return graphs if is_complete else {}
+
+
+def check_weights(directory: Path) -> None:
+    """Check that a model's file of weights is there and complete, or raise ModelError."""
+    from safetensors import SafetensorError, safe_open
+
+    path = directory / WEIGHTS
+    if not path.is_file():
+        raise ModelError(f"{directory} is not a model: it has no {WEIGHTS}")
+    try:
+        with safe_open(path, framework="numpy"):
+            pass
+    except SafetensorError as error:
+        raise ModelError(f"{path} is damaged: {error}") from None
 
 
 def has_graphs(directory: Path) -> bool:

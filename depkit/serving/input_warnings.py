@@ -74,7 +74,9 @@ class InputCheck:
         """Judge what has not been judged yet; to be called once, at the end."""
         self.judge()
         if self.short:
-            self._give_notes(self.short, "")
+            first, *others = dict.fromkeys(sentence.file for sentence in self.short)
+            more = f" and {len(others)} more short files" if others else ""
+            self._give_notes(self.short, f"{first}{more}: ")
         if self.num_notes > NUM_NOTES:
             self.note(f"{self.num_notes - NUM_NOTES} more notes on other files are left out")
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, groupby, islice, tee
+from pathlib import Path
 from typing import Any, TextIO
 
 from depkit.convert.dependencies import add_dependencies
@@ -31,7 +32,7 @@ from depkit.parsers.base import Parser
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
 from depkit.parsers.loading import choose_common_engine, choose_engine, load
-from depkit.parsers.model_directory import find_model, read_ensemble
+from depkit.parsers.model_directory import BUNDLED, CONFIG, find_model, read_ensemble
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import load_tokenizer
 from depkit.serving.input_warnings import InputCheck
@@ -67,6 +68,9 @@ class Run:
         gc.set_threshold(GC_THRESHOLD)
         distinct = dict.fromkeys(file.models for file in plan.files)
         run = Run(plan, {models: _load_parser(models, plan.job) for models in distinct}, note)
+        for name in dict.fromkeys(chain.from_iterable(distinct)):
+            if find_model(name).parent == BUNDLED and Path(name, CONFIG).is_file():
+                note(f"the model {name} is the bundled one; the directory {name} is named ./{name}")
         for models, parser in run.parsers.items():
             if run.has_probabilities and not parser.is_calibrated:
                 subject = "this combination of models" if len(models) > 1 else "this model"

@@ -20,6 +20,7 @@ from depkit.parsers.columns.arrays import ColumnArrays, column_arrays
 from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import layout
+from depkit.parsers.model_directory import ModelError
 
 if TYPE_CHECKING:
     from depkit.parsers.family import Family
@@ -40,7 +41,7 @@ class Graphs:
     def __init__(self, paths: Mapping[str, Path]) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3  # errors
+        options.log_severity_level = 4  # errors are raised and need not be printed, too
         self.sessions = {name: _open_session(path, options) for name, path in paths.items()}
         self.inputs = {
             name: [value.name for value in session.get_inputs()]
@@ -58,7 +59,17 @@ class Graphs:
         }
 
     def run(self, name: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
-        """Run a graph on its inputs, which are taken from `arrays` by name; return its outputs."""
+        """Run a graph on its inputs, which are taken from `arrays` by name; return its outputs.
+
+        Raises ModelError if there is no such graph, or if it is that of another model.
+        """
+        if name not in self.sessions:
+            raise ModelError(f"the model has no {name}.onnx; make it with depkit export")
+        if missing := next((key for key in self.inputs[name] if key not in arrays), None):
+            raise ModelError(
+                f"{name}.onnx is not that of the model: it reads {missing}; make it with depkit"
+                " export"
+            )
         feed = {key: arrays[key] for key in self.inputs[name]}
         results = self.sessions[name].run(self.outputs[name], feed)
         return dict(zip(self.outputs[name], results, strict=True))

@@ -124,7 +124,8 @@ class MultiwordTable:
         """Return the words of a token with its capital letters and its kind of apostrophe."""
         apostrophes = {character for character in token if character.translate(_APOSTROPHES) == "'"}
         if len(apostrophes) == 1:
-            words = tuple(word.replace("'", *apostrophes) for word in words)
+            (apostrophe,) = apostrophes
+            words = tuple(word.replace("'", apostrophe) for word in words)
         if token.isupper() and len(token) > 1:
             return tuple(upper(word, self.dotless) for word in words)
         if token[:1].isupper():

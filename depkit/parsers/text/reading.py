@@ -34,7 +34,7 @@ from depkit.corpus.text import (
 from depkit.files.arrival import make_arrival_test
 from depkit.files.errors import FormatError
 from depkit.files.storage import is_rereadable
-from depkit.files.streams import open_bytes, read_on_arrival, read_opening
+from depkit.files.streams import STDIN, open_bytes, read_on_arrival, read_opening
 from depkit.parsers.text.tokenizer import Tokenizer
 
 TEXT_INPUTS = ("text", "lines", "tokens")
@@ -160,8 +160,8 @@ def choose_segment(input: str, tokenizer: Tokenizer | None, path: str) -> Segmen
         return tokenizer.segment_lines if tokenizer else split_by_rule
     if not tokenizer:
         raise ValueError(
-            f"{path} is running text, but the model has no tokenizer, because its treebank had no"
-            " text; set `input` to lines or tokens, or give a CoNLL file"
+            f"{STDIN if path == '-' else path} is running text, but the model has no tokenizer; set"
+            " `input` to lines or tokens, or give a CoNLL file"
         )
     return tokenizer.segment
 

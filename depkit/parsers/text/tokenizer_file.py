@@ -160,7 +160,8 @@ def load_tokenizer(model: PathLike, device: "torch.device | None" = None) -> Tok
         tokenizer = read_tokenizer(directory, device or torch.device("cpu"))
     if tokenizer is None:
         raise ModelError(
-            f"{model} has no tokenizer, because its treebank had no text; name another model"
+            f"{model} has no tokenizer, for example because its treebank had no text; name another"
+            " model"
         )
     return tokenizer
 
