@@ -68,6 +68,10 @@ PATTERNS = {
         re.compile(rf"\.{_DOMAINS}", re.IGNORECASE),
         re.compile(rf"(?<![\w.@/:-])(?:[a-z0-9-]+\.)+{_DOMAINS}(?![\w@]|\.\w)", re.IGNORECASE), True
     ),
+    "ellipsis": Pattern(re.compile(r"\.\.\."), re.compile(r"\.(?<!\.\.)\.{2,}"), True),
+    "digits": Pattern(_DIGITS, re.compile(r"\d\d+"), False),
+    # For treebanks that cut times, such as 10:30
+    "decimal": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:]\d)\d*(?:[.,]\d+)+(?!:?\d)"), False),
     "number": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:]\d)\d*(?:[.,:]\d+)+"), False),
     "telephone": Pattern(
         re.compile(r"\d-\d"),
@@ -95,68 +99,15 @@ MARKS = {
     "brackets": re.compile(
         rf"[(\[{{](?<!\w.)(?=[^\s{_BRACKETS}])[^{_BRACKETS}]{{1,200}}[)\]}}](?!\w)"
     ),
-    "final marks": re.compile(rf"[,;:!?](?<=[\w)\]»”\"].){_NO_ENTITY}(?!\S)"),
+    "final marks": re.compile(rf"[,;:!?،؛؟](?<=[\w)\]»”\"].){_NO_ENTITY}(?!\S)"),
+    # After a number or symbol at the end of the text, where the number is hardly an ordinal one,
+    # and between a word and a closing quotation mark
+    "final full stops": re.compile(
+        r"\.(?:(?<=[\d½%€$£].)(?=\s*\Z)|(?<=[^\W\d_]{3}.)(?=[\"”»“](?:\s|\Z)))"
+    ),
     "dashes": re.compile("[—―]"),
     "emoji": re.compile(r"[\U0001f300-\U0001faff](?<=\w.)"),
 }
-
-# Places where no sentence ends although white space follows, see `find_continuations`; each with
-# the number of times it must occur in treebanks that it is used with
-CONTINUATIONS = {"initials": 3, "spaced marks": 0}
-# The full stop after a single letter, if a letter follows
-_INITIAL = re.compile(r"\.(?<=[^\W\d_]\.)(?<!\S[^\W\d_]\.)(?=\s+[^\W\d_])")
-_ROMAN_NUMERALS = "IVX"
-# Punctuation marks between white space that do not begin a sentence
-_SPACED_MARK = re.compile(r"(?<=\s)[,;/%)\]}!?](?!\S)")
-_WINDOW = 30  # characters in which a word before or after a mark is looked for
-
-
-def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
-    """Yield the offsets of characters with white space after them at which no sentence ends.
-
-    These are, if `names` contains "initials", full stops of initials inside a name, as in
-    `George W. Bush` and `J. S. Bach`, but not of Roman numerals (`Karel V.`); and if it contains
-    "spaced marks", what precedes a mark such as `/` in `7 hab. / km²`.
-    """
-    if "initials" in names:
-        for match in _INITIAL.finditer(text):
-            if _is_inside_name(text, match.start()):
-                yield match.start()
-    if "spaced marks" in names:
-        for match in _SPACED_MARK.finditer(text):
-            offset = match.start() - 1
-            while offset > 0 and text[offset].isspace():
-                offset -= 1
-            yield offset
-
-
-# The pattern by which a question mark ends a sentence if white space follows, and then an inverted
-# mark or a letter that is not in lower case
-QUESTION = "question marks"
-_QUESTION_MARK = re.compile(r"[?？؟](?=\s+(?:[^\W\d_]|[¿¡]))")
-
-
-def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
-    """Yield the offsets of question marks that end a sentence, if `names` contains QUESTION."""
-    for match in _QUESTION_MARK.finditer(text) if QUESTION in names else ():
-        following = text[match.end() : match.end() + _WINDOW].lstrip()
-        if following and not following[0].islower():
-            yield match.start()
-
-
-def _is_inside_name(text: str, full_stop: int) -> bool:
-    """Whether a full stop is that of an initial, and not of a label as in `vitamin C. It`.
-
-    A name or title precedes the initial, or another initial follows it.
-    """
-    initial = text[full_stop - 1]
-    words_before = text[max(0, full_stop - _WINDOW) : full_stop - 1].split()
-    before = words_before[-1].removesuffix(".") if words_before else ""
-    following = text[full_stop + 1 : full_stop + _WINDOW].lstrip()
-    return (
-        (initial.isupper() and initial not in _ROMAN_NUMERALS and following[:1].isupper())
-        and ((before[:1].isupper() and before.isalpha()) or following[1:2] == ".")
-    )  # fmt: skip
 
 
 def find_marks(text: str, names: Iterable[str]) -> Iterator[int]:

@@ -12,17 +12,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from depkit.corpus.patterns import (
+from depkit.corpus.patterns import MARKS, PATTERNS, find_marks, find_matches
+from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence_ends import (
     CONTINUATIONS,
-    MARKS,
-    PATTERNS,
-    QUESTION,
+    ENDS,
+    JOINED,
     find_continuations,
     find_ends,
-    find_marks,
-    find_matches,
+    is_joined,
 )
-from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import Token
 from depkit.files.digest import digest
 from depkit.parsers.columns.lemma_dictionary import sort_by_frequency
@@ -358,7 +357,7 @@ def _make_tokenizer(
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
     ).to(device)
-    patterns = (*choose_patterns(passages), *choose_sentence_patterns(passages))
+    patterns = (*choose_patterns(passages), *choose_sentence_rules(passages))
     engine = TorchEngine(network, device)
     abbreviations = frozenset(choose_abbreviations(token for token, _ in tokens))
     return Tokenizer(
@@ -366,21 +365,33 @@ def _make_tokenizer(
     )
 
 
-def choose_sentence_patterns(passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield QUESTION and the names of CONTINUATIONS that treebanks do not contradict.
+def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield the names of the rules of `corpus.sentence_ends` that treebanks do not contradict.
 
-    At most a tenth of the matches contradict them.
+    At most a tenth of the places that a rule finds contradict it, and for JOINED at most one in a
+    hundred ends of sentences. Of several treebanks, only the one as which text is split is
+    considered, but all for CONTINUATIONS, which are rare.
     """
+    first = [passage for passage in passages if passage.treebank == 0]
     rules = {name: (find_continuations, n) for name, n in CONTINUATIONS.items()}
-    for name, (find, min_matches) in {**rules, QUESTION: (find_ends, 0)}.items():
+    rules |= dict.fromkeys(ENDS, (find_ends, 0))
+    for name, (find, min_matches) in rules.items():
         is_end = [
             passage.ends[offset] == SENTENCE
-            for passage in passages
+            for passage in (first if name in ENDS else passages)
             for offset in find(passage.text, [name])
         ]
-        num_wrong = is_end.count(name != QUESTION)
+        num_wrong = is_end.count(name not in ENDS)
         if len(is_end) >= min_matches and 10 * num_wrong <= len(is_end):
             yield name
+    are_joined = [
+        not passage.text[offset + 1].isspace()
+        and is_joined(passage.text[offset], passage.text[offset + 1])
+        for passage in first
+        for offset in np.flatnonzero(passage.ends[:-1] == SENTENCE).tolist()
+    ]
+    if 100 * sum(are_joined) <= len(are_joined):
+        yield JOINED
 
 
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
-from depkit.corpus.patterns import find_continuations, find_ends, find_marks, find_tokens
+from depkit.corpus.patterns import find_marks, find_tokens
+from depkit.corpus.sentence_ends import JOINED, find_continuations, find_ends, move_end
 from depkit.corpus.text import Token
 from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.tables import SPECIAL, Table
@@ -52,7 +53,8 @@ class Tokenizer:
     multiwords: MultiwordTable
     spaces: bool  # whether a token can contain white space, as in Vietnamese
     engine: "Engine"
-    patterns: tuple[str, ...] = ()  # names of the `corpus.patterns` that the treebank follows
+    # Names of the `corpus.patterns` and rules of `corpus.sentence_ends` that the treebank follows
+    patterns: tuple[str, ...] = ()
     convolves: bool = False  # whether the network consists of convolutions
     # In lower case and without the full stop, those that no sentence ends after, such as dr
     abbreviations: frozenset[str] = frozenset()
@@ -82,8 +84,8 @@ class Tokenizer:
         """Predict labels: the arguments `ends`, `multiword` and `offsets` of `decode`.
 
         The labels are those of the symbols of `encode_text`. No token ends inside an emoji or a
-        token of `patterns`, or before an accent; the punctuation marks of `patterns` are tokens. No
-        sentence ends where `_find_continuations` says so, but one ends where `find_ends` does.
+        token of `patterns`, or before an accent; the punctuation marks of `patterns` are tokens.
+        Sentences end as the rules of `corpus.sentence_ends` say that are in `patterns`.
         """
         network = self.network
         indices, offsets, slices = self._cut(texts)
@@ -98,33 +100,68 @@ class Tokenizer:
             labels[:, position[is_inside]] = best[:, is_inside]
         ends, multiword = labels
         begins = [0, *_text_ends(texts)[:-1].tolist()]
-        marks, ended, continued = (
-            [begin + x for begin, text in zip(begins, texts, strict=True) for x in find(text)]
-            for find in (
-                partial(find_marks, names=self.patterns),
-                partial(find_ends, names=self.patterns),
-                self._find_continuations,
-            )
-        )
-        symbols = np.searchsorted(offsets, marks)
-        before = symbols[~np.isin(marks, begins)] - 1
-        before -= indices[before] == self.characters.indices[SPACE]
-        for positions in (symbols, before):
-            ends[positions] = np.maximum(ends[positions], TOKEN)
-        ends[np.searchsorted(offsets, ended)] = SENTENCE
-        symbols = np.searchsorted(offsets, continued, side="right") - 1
-        ends[symbols] = np.minimum(ends[symbols], TOKEN)
-        for begin, text in zip(begins, texts, strict=True):
-            for start, stop, is_end in find_tokens(text, self.patterns):
-                bounds = (begin + start, begin + stop - 1)
-                first, last = np.searchsorted(offsets, bounds, side="right") - 1
-                ends[last] = max(ends[last], TOKEN) if is_end else ends[first : last + 1].max()
-                ends[first:last], multiword[first:last] = INSIDE, SINGLE
+        self._apply_patterns(texts, begins, indices, ends, multiword, offsets)
+        self._apply_rules(texts, begins, ends, offsets)
         is_accent = self._is_accent[indices]
         is_accent[np.searchsorted(offsets, begins)] = False
         before_accent = np.flatnonzero(is_accent) - 1
         ends[before_accent], multiword[before_accent] = INSIDE, SINGLE
         return ends, multiword, offsets
+
+    def _apply_patterns(
+        self,
+        texts: list[str],
+        begins: list[int],
+        indices: np.ndarray,
+        ends: np.ndarray,
+        multiword: np.ndarray,
+        offsets: np.ndarray,
+    ) -> None:
+        """Change labels so that tokens are as `patterns` say."""
+        marks = [
+            begin + mark
+            for begin, text in zip(begins, texts, strict=True)
+            for mark in find_marks(text, self.patterns)
+        ]
+        symbols = np.searchsorted(offsets, marks)
+        before = symbols[~np.isin(marks, begins)] - 1
+        before -= indices[before] == self.characters.indices[SPACE]
+        for positions in (symbols, before):
+            ends[positions] = np.maximum(ends[positions], TOKEN)
+        for begin, text in zip(begins, texts, strict=True):
+            for start, stop, is_end in find_tokens(text, self.patterns):
+                bounds = (begin + start, begin + stop - 1)
+                first, last = np.searchsorted(offsets, bounds, side="right") - 1
+                inner = ends[first : last + 1].max()
+                if text[start] == "." and start > 0:  # an ellipsis, which is joined to no word
+                    ends[first - 1] = max(ends[first - 1], TOKEN)
+                    ends[last] = max(inner, TOKEN)
+                else:
+                    ends[last] = max(ends[last], TOKEN) if is_end else inner
+                ends[first:last], multiword[first:last] = INSIDE, SINGLE
+
+    def _apply_rules(
+        self, texts: list[str], begins: list[int], ends: np.ndarray, offsets: np.ndarray
+    ) -> None:
+        """Change labels so that sentences end as `patterns` and `abbreviations` say."""
+        ended, continued = (
+            [begin + x for begin, text in zip(begins, texts, strict=True) for x in find(text)]
+            for find in (partial(find_ends, names=self.patterns), self._find_continuations)
+        )
+        ends[np.searchsorted(offsets, ended, side="right") - 1] = SENTENCE
+        symbols = np.searchsorted(offsets, continued, side="right") - 1
+        ends[symbols] = np.minimum(ends[symbols], TOKEN)
+        if JOINED in self.patterns:
+            text, stops = "".join(texts), _text_ends(texts)
+            last = np.append(offsets[1:], len(text)) - 1  # characters of the symbols
+            symbols = np.flatnonzero(ends == SENTENCE)
+            bounds = stops[np.searchsorted(stops, last[symbols], side="right")]
+            for symbol, stop in zip(symbols.tolist(), bounds.tolist(), strict=True):
+                end = move_end(text, int(last[symbol]), stop)
+                if end != last[symbol]:
+                    ends[symbol] = TOKEN
+                if end > last[symbol]:
+                    ends[np.searchsorted(offsets, end, side="right") - 1] = SENTENCE
 
     def _find_continuations(self, text: str) -> Iterator[int]:
         """Yield the offsets of characters at which no sentence ends.

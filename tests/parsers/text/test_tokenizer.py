@@ -214,6 +214,8 @@ def test_no_sentence_ends_after_an_abbreviation(monkeypatch):
     ("text", "name", "ends"),
     [
         ("B. B. C a", "initials", "BBCa"),
+        ("b. (b.)b C.b", "joined characters", ".bb"),
+        ("b.... c", "ellipsis", "b.c"),
         ("B. B. C a", "spaced marks", "B.B.Ca"),
         ("a /  b\u05b8 / b", "spaced marks", "//b"),
         ("a / b\u05b8 / b", "initials", "a/\u05b8/b"),

@@ -1,0 +1,104 @@
+"""Rules on where sentences end."""
+
+import re
+
+import pytest
+
+from depkit.corpus.sentence_ends import (
+    CONTINUATIONS,
+    ENDS,
+    find_continuations,
+    find_ends,
+    move_end,
+)
+
+
+def mark(text, offsets):
+    return "".join(f"<{x}>" if i in offsets else x for i, x in enumerate(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "marked"),
+    [
+        ("question marks", "Why<?> Éa? b ?5 a?B"),
+        ("question marks", "من<؟> أ"),
+        ("question marks", "何<？> 何"),
+        ("question marks", "A<?>\n  ¿?"),
+        ("question marks", "A?" + " " * 40 + "B"),
+        ("closed sentences", '"It ends.<"> He says “Why?<”> It goes… "Go!" he'),
+        ("closed sentences", "« Viens. <»> Il vient"),
+        ("closed sentences", "(It ends.<)> He (Inc.) He [...] He (D.C.) He"),
+        ("symbols", "3 %<.> He 5 €<.> It 5%. and 5. He"),
+    ],
+)
+def test_ends_of_sentences_are_found(name, marked):
+    text = re.sub("<(.)>", r"\1", marked)
+    assert mark(text, set(find_ends(text, [name]))) == marked
+    assert not list(find_ends(text, CONTINUATIONS))
+
+
+@pytest.mark.parametrize(
+    ("name", "marked"),
+    [
+        ("initials", "J<.> S<.> Bach"),
+        ("initials", "von J<.> S<.> Bach and George W. Bush"),
+        ("initials", "А<.> С<.> Пушкин"),
+        ("middle initials", "George W<.> Bush met Dr. É<.> Roux"),
+        ("middle initials", "Ann B<.>  Lee, Ann C."),
+        # Labels, Roman numerals, eras and abbreviations can be followed by a new sentence.
+        ("middle initials", "plan B. It"),
+        ("middle initials", "Karel V. In"),
+        ("initials", "Karel I. V. In"),
+        ("middle initials", "700 a. C. La"),
+        ("middle initials", "the F.C. De U.S. It"),
+        ("middle initials", "Ann B. and 5. Bush. B"),
+        ("spaced marks", "7 hab<.> / km²"),
+        ("spaced marks", "a<.>  ) <b> <?>\n! c"),
+        ("spaced marks", "/ a. /b c. :) d. ("),
+        ("capitals", "EE. UU<.> desde A<.> b Chr<.> c a. b Also. d A.B. c"),
+        ("spaced marks", "Viens<.> » Il"),
+        ("ellipses", "Well..<.> yes<…>  so... No… No.. no"),
+    ],
+)
+def test_places_where_no_sentence_ends_are_found(name, marked):
+    text = re.sub("<(.)>", r"\1", marked)
+    assert mark(text, set(find_continuations(text, [name]))) == marked
+    assert not list(find_continuations(text, ENDS))
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("a.|", "a.|"),
+        ("a.| B", "a.| B"),
+        ("end.|Next", "end.|Next"),
+        ("終。|次", "終。|次"),
+        ("AT&|T", "AT&T"),
+        ("a.|pdf", "a.pdf"),
+        ("v2.|0", "v2.0"),
+        ("a|)", "a)"),
+        ("(a.|) B", "(a.)| B"),
+        ("(a.|)", "(a.)|"),
+        ("«[a!|]» B", "«[a!]»| B"),
+        ("“a!|” he", "“a!” he"),
+        ("「行くよ。|」と言った", "「行くよ。」と言った"),
+        ("（メモ。|）明日", "（メモ。）|明日"),
+    ],
+)
+def test_an_end_inside_joined_characters_is_moved_to_closing_marks_or_left_out(text, moved):
+    offset, text = text.index("|") - 1, text.replace("|", "")
+    end = move_end(text, offset, len(text))
+    assert (text[: end + 1] + "|" + text[end + 1 :] if end >= 0 else text) == moved
+
+
+def test_the_end_of_a_text_ends_a_sentence_although_another_text_follows():
+    assert move_end("ab", 0, 1) == 0
+    assert move_end("(a.)b", 2, 4) == 3
+
+
+@pytest.mark.parametrize("unit", ["a. ", ". ", "... ", ".) ", "? ", ".", "  ", "A. B ", "%. "])
+def test_long_texts_are_searched_in_linear_time(unit):
+    """With a search in quadratic time, this test would take an hour."""
+    text = unit * (200_000 // len(unit))
+    for find, names in (find_ends, ENDS), (find_continuations, CONTINUATIONS):
+        assert all(0 <= offset < len(text) for offset in find(text, names))
