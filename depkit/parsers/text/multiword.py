@@ -10,6 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import accumulate, chain, pairwise
 
 from depkit.corpus.letter_case import has_dotless_i, lower, upper
@@ -140,7 +141,8 @@ def build_multiword_table(
 
     For each token and each ending, the table has the most frequent words. An ending that is
     restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. Tokens whose
-    words exceed the limits or do not fit the token are left out.
+    words exceed the limits or do not fit the token are left out, and so are abbreviations. The
+    contractions of contractions.txt that the treebank lacks are added.
 
     Args:
         tokens: The tokens of the treebank as which text is split.
@@ -157,6 +159,7 @@ def build_multiword_table(
     counts.update(
         {key: n for key, n in other_counts.items() if key in counts or key[0] not in first}
     )
+    counts.update(_find_missing_contractions(counts))
     misfits = _find_misfits(counts)
     single = [token for token, words in counts if len(words) == 1]
     known: dict[str, Counter[Words]] = defaultdict(Counter)
@@ -168,6 +171,8 @@ def build_multiword_table(
     for (token, words), count in counts.items():
         if len(words) == 1 or not is_short(words) or (token, words) in misfits:
             continue
+        if token.endswith(".") and "".join(words) != token:
+            continue  # An abbreviation, such as `z.` in `z. T.` with the words `zu` and `dem`
         known[token][words] += count
         if "".join(words) == token:
             for i in range(1, len(words)):
@@ -223,6 +228,32 @@ def _find_always_split(known: dict[str, Counter[Words]], counts: Counts) -> Iter
             )
         if is_always_split:
             yield token
+
+
+def _find_missing_contractions(counts: Counts) -> Iterator[tuple[str, Words]]:
+    """Yield the contractions of contractions.txt that a treebank lacks, with their words.
+
+    A group is used if the treebank splits at least MIN_HOSTS of its tokens, all as the group does.
+    counts: how often tokens occur with which words.
+    """
+    found: defaultdict[str, Counter[Words]] = defaultdict(Counter)
+    for (token, words), count in counts.items():
+        found[token][words] += count
+    lines = files("depkit.parsers.text").joinpath("contractions.txt").read_text("utf-8")
+    for line in lines.splitlines():
+        if line.startswith("#"):
+            continue
+        group = {
+            token: tuple(words.split("+"))
+            for token, _, words in (entry.partition("=") for entry in line.split())
+        }
+        seen = [
+            _most_frequent(split) == group[token]
+            for token in group
+            if (split := Counter({w: n for w, n in found[token].items() if len(w) > 1}))
+        ]
+        if len(seen) >= MIN_HOSTS and all(seen):
+            yield from ((token, words) for token, words in group.items() if not found[token])
 
 
 def _find_misfits(counts: Counts) -> set[tuple[str, Words]]:
