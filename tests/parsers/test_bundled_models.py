@@ -65,6 +65,7 @@ def test_the_card_says_what_the_hub_and_the_list_of_models_need(name):
     assert facts["tags"] == ["dependency-parsing"]
     # By chance, words can have better trees in sentences that the model has split itself.
     assert 50 < float(facts["las_raw"]) < float(facts["las_gold"]) + 0.5 < 100
+    assert int(facts["words_per_second"]) > 1000
     card = (BUNDLED / name / CARD).read_text("utf-8")
     assert all(dataset in card for dataset in facts["datasets"])
     assert {path.parent for path in model_files(BUNDLED / name)} == {BUNDLED / name}
