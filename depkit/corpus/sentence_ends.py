@@ -37,6 +37,7 @@ _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+{_LETTER})")
 _LONGEST_IN_CAPITALS = 3  # letters
 _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
+_INNER = frozenset("&/\\@#_+=%,-([{«„“「『（【¿¡")  # no sentence ends after these
 _CLOSING = frozenset("\"')]}»”’」』）】")
 
 
@@ -104,12 +105,13 @@ def _following(text: str, offset: int) -> str:
 def is_joined(character: str, following: str) -> bool:
     """Whether no sentence ends between two characters, of which `following` is no white space.
 
-    It can end only at a final mark, and not before a closing mark; nor does it end at the full stop
-    in `a.pdf` and `v2.0`.
+    None ends at a letter, a digit, an opening mark or a sign that joins words (`AT&T`), between a
+    final and a closing mark, or at the full stop in `a.pdf` and `v2.0`.
     """
     return (
-        character not in _FINAL
-        or following in _CLOSING
+        character.isalnum()
+        or character in _INNER
+        or (character in _FINAL and following in _CLOSING)
         or (character == "." and (following.islower() or following.isdigit()))
     )
 

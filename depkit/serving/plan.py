@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -149,9 +150,9 @@ def _check_files(job: Job) -> None:
 
 def _check_names(names: Sequence[str]) -> None:
     """Raise ConfigError if two files to write have the same name."""
-    if len(set(names)) < len(names):
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ConfigError(
-            "two files in `output_dir` would have the same name; rename one of the input files"
+            f"two files in `output_dir` would have the same name, {twice[0]}; rename an input file"
         )
 
 

@@ -73,6 +73,8 @@ def test_places_where_no_sentence_ends_are_found(name, marked):
         ("a.| B", "a.| B"),
         ("end.|Next", "end.|Next"),
         ("終。|次", "終。|次"),
+        ("（メモ。）|明日", "（メモ。）|明日"),
+        ("楽しい♪|また", "楽しい♪|また"),
         ("AT&|T", "AT&T"),
         ("a.|pdf", "a.pdf"),
         ("v2.|0", "v2.0"),

@@ -214,7 +214,7 @@ def test_no_sentence_ends_after_an_abbreviation(monkeypatch):
     ("text", "name", "ends"),
     [
         ("B. B. C a", "initials", "BBCa"),
-        ("b. (b.)b C.b", "joined characters", ".bb"),
+        ("b. (b.)b C.b", "joined characters", ".)bb"),
         ("b.... c", "ellipsis", "b.c"),
         ("B. B. C a", "spaced marks", "B.B.Ca"),
         ("a /  b\u05b8 / b", "spaced marks", "//b"),
