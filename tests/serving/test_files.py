@@ -107,7 +107,7 @@ def test_tagging_does_not_change_trees(model, tmp_path):
         (["a"], {"output": "b", "output_dir": "c"}, "exclude each other"),
         (["-", "-"], {}, "only one file can be standard input"),
         (["-"], {"output_dir": "c"}, "cannot be used with standard input"),
-        (["a/x", "b/x"], {"output_dir": "c"}, "the same name, x.conllu; rename"),
+        (["a/x", "b/x"], {"output_dir": "c"}, "the same name, x"),
         (["a", "b"], {"elmo": ["c"]}, "names 1 files, but there are 2"),
         ([TINY], {"output": str(TINY)}, "one of the files to read"),
         ([TINY], {"output": f"file://{TINY}"}, "one of the files to read"),
