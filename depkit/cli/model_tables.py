@@ -1,6 +1,6 @@
 """What `depkit info --models` prints about the bundled models."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from depkit.cli.tables import Table, render_table
@@ -17,7 +17,11 @@ COLUMNS = {  # the fact of each column
     "words/s": "words_per_second",
     "licence": "license",
 }
-NUMBERS: dict[str, type[float]] = {"las_gold": float, "las_raw": float, "words_per_second": int}
+NUMBERS: dict[str, Callable[[str], float]] = {
+    "las_gold": float,
+    "las_raw": float,
+    "words_per_second": int,
+}
 
 
 def model_facts() -> list[dict[str, Any]]:
@@ -38,12 +42,12 @@ def model_facts() -> list[dict[str, Any]]:
 def model_rows(facts: Iterable[Mapping[str, Any]]) -> list[list[str]]:
     """Return the row of each model in the table with the columns COLUMNS."""
     return [
-        [_format(each, fact) for fact in COLUMNS.values()]
-        for each in ({**row, "megabytes": row["bytes"] / 1e6} for row in facts)
+        [_format_fact(row, fact) for fact in COLUMNS.values()]
+        for row in ({**each, "megabytes": each["bytes"] / 1e6} for each in facts)
     ]
 
 
-def _format(facts: Mapping[str, Any], name: str) -> str:
+def _format_fact(facts: Mapping[str, Any], name: str) -> str:
     value = facts.get(name, "-")
     if isinstance(value, int):
         return f"{value:,}"

@@ -54,7 +54,7 @@ def note_renaming(old: str, new: str, quiet: bool) -> None:
 
 
 def _check_models(context: typer.Context, models: list[str] | None) -> list[str] | None:
-    """Split the models of DEPKIT_MODEL at colons, as PATH is split, but not at that of hf:.
+    """Split the models of DEPKIT_MODEL at colons, as PATH is split, but not at the colon of `hf:`.
 
     An empty entry is refused, which would otherwise mean the current directory.
     """

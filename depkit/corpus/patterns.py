@@ -70,7 +70,7 @@ PATTERNS = {
     ),
     "ellipsis": Pattern(re.compile(r"\.\.\."), re.compile(r"\.(?<!\.\.)\.{2,}"), True),
     "digits": Pattern(_DIGITS, re.compile(r"\d\d+"), False),
-    # For treebanks that cut times, such as 10:30
+    # Like number, for treebanks in which a time such as 10:30 is three tokens
     "decimal": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:]\d)\d*(?:[.,]\d+)+(?!:?\d)"), False),
     "number": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:]\d)\d*(?:[.,:]\d+)+"), False),
     "telephone": Pattern(
@@ -100,8 +100,8 @@ MARKS = {
         rf"[(\[{{](?<!\w.)(?=[^\s{_BRACKETS}])[^{_BRACKETS}]{{1,200}}[)\]}}](?!\w)"
     ),
     "final marks": re.compile(rf"[,;:!?،؛؟](?<=[\w)\]»”\"].){_NO_ENTITY}(?!\S)"),
-    # After a number or symbol at the end of the text, where the number is hardly an ordinal one,
-    # and between a word and a closing quotation mark
+    # After a number or symbol at the end of a text, where an ordinal number is unlikely, and
+    # between a word and a closing quotation mark
     "final full stops": re.compile(
         r"\.(?:(?<=[\d½%€$£].)(?=\s*\Z)|(?<=[^\W\d_]{3}.)(?=[\"”»“](?:\s|\Z)))"
     ),

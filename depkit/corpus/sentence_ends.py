@@ -1,39 +1,42 @@
-"""Rules on where sentences end, which hold in nearly all languages.
+"""Rules on where sentences end, for what is too rare in a treebank to be learned from it.
 
-A treebank has too few examples of some of them to learn from. Each rule has a name, by which a
-tokenizer has it if the treebanks that it was trained on do not contradict it.
+Each rule has a name. A tokenizer lists the names of the rules that its treebanks do not contradict.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
-_LETTER = r"[^\W\d_]"
-# Where a sentence ends if white space follows, and then an inverted mark or a letter that is not in
-# lower case. A match ends with the last character of the sentence.
+_LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # or an accent, which can be the last part of a letter
+# Where a sentence ends if white space follows, and then an inverted mark or a letter. A match ends
+# with the last character of the sentence; the letter is the group.
 ENDS = {
-    "question marks": re.compile(rf"[?？؟](?=\s+(?:{_LETTER}|[¿¡]))"),
-    # `"Come." He` and `« Viens. » Il`, but not `(Inc.) He` and not `[...] He`
+    "question marks": re.compile(rf"[?？؟](?=\s+(¿|¡|{_LETTER}))"),
+    # `"Come." He` and `« Viens ! » Il`, but not `(Inc.) He` and not `[...] He`
     "closed sentences": re.compile(
-        rf"[.!?…](?<={_LETTER}{{2}}.)(?:(?:[\"”»“]|\s»)(?=\s+{_LETTER})"
-        rf"|(?<={_LETTER}{{4}}.)[)\]](?=\s+{_LETTER}))"
+        rf"[.!?…](?:(?<={_LETTER}{{2}}.)|(?<={_LETTER}{{2}}\s.))"
+        rf"(?:(?:[\"”»“]|\s»)|(?<={_LETTER}{{4}}.)[)\]])(?=\s+({_LETTER}))"
     ),
-    "symbols": re.compile(rf"\.(?<=[%€$£°]\.)(?=\s+{_LETTER})"),
+    "symbols": re.compile(rf"\.(?<=[%€$£°]\.)(?=\s+({_LETTER}))"),
 }
-# Where no sentence ends although white space follows; each with the number of times it must occur
-# in treebanks that it is used with
+# Where no sentence ends although white space follows. The value is the least number of matches in
+# treebanks for a rule to be used.
 CONTINUATIONS = {
     "initials": 0, "middle initials": 3, "spaced marks": 0, "ellipses": 3, "capitals": 0,
 }  # fmt: skip
-# The rule that no sentence ends where `is_joined` says so
+# The rule that no sentence ends where `is_joined` returns True
 JOINED = "joined characters"
 
 # The full stop after a single letter, if a letter follows
 _INITIAL = re.compile(rf"\.(?<={_LETTER}\.)(?<!\S{_LETTER}\.)(?=\s+{_LETTER})")
-_ROMAN_NUMERALS = "IVX"
+_LABELS = frozenset(
+    "ABCDIVXАБВГ"
+)  # letters that often are no initials, as in `type B` and `Karl V.`
+# Initials that are abbreviations of something else than names
+_ABBREVIATED = {"AC", "BC", "DC", "AD", "EU", "LA", "NB", "NY", "PS", "SA", "SL", "UK", "US", "ОК"}
 # Punctuation marks between white space that do not begin a sentence
-_SPACED_MARK = re.compile(r"(?<=\s)[,;/%)\]}!?»](?!\S)")
-_ELLIPSIS = re.compile(rf"(?:…|\.(?<=\.\.\.))(?=\s+{_LETTER})")
-_CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+{_LETTER})")
+_SPACED_MARK = re.compile(r"(?<=\s)[,;/%)\]}»](?!\S)")
+_ELLIPSIS = re.compile(rf"(?:…|\.(?<=\.\.\.))(?=\s+({_LETTER}))")
+_CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
 _LONGEST_IN_CAPITALS = 3  # letters
 _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
@@ -42,11 +45,15 @@ _CLOSING = frozenset("\"')]}»”’」』）】")
 
 
 def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
-    """Yield the offsets of the last characters of sentences that the rules of ENDS find."""
+    """Yield the offsets of the last characters of sentences that the rules of ENDS find.
+
+    A lower-case letter does not begin a sentence, and after a closing mark that follows `?` or `!`
+    only a capital letter does, because direct speech can be followed by who said it.
+    """
     for name in ENDS.keys() & names:
         for match in ENDS[name].finditer(text):
-            following = _following(text, match.end())
-            if following and not following[0].islower():
+            is_speech = name == "closed sentences" and match[0][0] in "?!"
+            if match[1].isupper() or not (is_speech or match[1].islower()):
                 yield match.end() - 1
 
 
@@ -54,9 +61,10 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
     """Yield the offsets of characters with white space after them at which no sentence ends.
 
     These are, for the rules of CONTINUATIONS that are named:
-    initials: full stops of initials that follow each other, as in `J. S. Bach`.
-    middle initials: those of initials after a name or title, as in `George W. Bush`, but not of
-        Roman numerals (`Karel V.`).
+    initials: full stops of initials that follow each other, as in `J. S. Bach`, but not the last
+        one in `Washington, D. C.`.
+    middle initials: those of initials after a name or title, as in `George W. Bush`; letters that
+        often are labels or Roman numerals are left out.
     spaced marks: what precedes a mark such as `/` in `7 hab. / km²`.
     ellipses: an ellipsis before a lower-case letter.
     capitals: the full stop of one to three letters, the first of which is a capital one, before a
@@ -75,61 +83,61 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
             yield offset
     if "ellipses" in names:
         for match in _ELLIPSIS.finditer(text):
-            if _following(text, match.end())[:1].islower():
+            if match[1].islower():
                 yield match.start()
     if "capitals" in names:
         for match in _CAPITALS.finditer(text):
             before = text[max(0, match.start() - _WINDOW) : match.start()].split()[-1]
             is_short = before.isalpha() and len(before) <= _LONGEST_IN_CAPITALS
-            if is_short and before[0].isupper() and _following(text, match.end())[:1].islower():
+            if is_short and before[0].isupper() and match[1].islower():
                 yield match.start()
 
 
 def _kind_of_initial(text: str, full_stop: int) -> str:
-    """Return the name of the rule for a full stop; "" if it may end a sentence (`type B. It`)."""
-    initial, following = text[full_stop - 1], _following(text, full_stop + 1)
-    if not initial.isupper() or initial in _ROMAN_NUMERALS or not following[:1].isupper():
+    """Return the rule for a full stop, or "" if a sentence may end there, as in `type B. It`."""
+    initial, following = text[full_stop - 1], text[full_stop + 1 : full_stop + _WINDOW].lstrip()
+    if not initial.isupper() or not following[:1].isupper():
         return ""
+    if following[1:2] == ".":
+        return "initials"
     words_before = text[max(0, full_stop - _WINDOW) : full_stop - 1].split()
     before = words_before[-1].removesuffix(".") if words_before else ""
-    if following[1:2] == "." or (len(before) == 1 and before.isupper()):
-        return "initials"
-    return "middle initials" if before[:1].isupper() and before.isalpha() else ""
+    if len(before) == 1 and before.isupper():
+        return "" if before + initial in _ABBREVIATED or initial in "IVX" else "initials"
+    is_name = before[:1].isupper() and before.isalpha()
+    return "middle initials" if is_name and initial not in _LABELS else ""
 
 
-def _following(text: str, offset: int) -> str:
-    """Return the beginning of what follows white space."""
-    return text[offset : offset + _WINDOW].lstrip()
-
-
-def is_joined(character: str, following: str) -> bool:
-    """Whether no sentence ends between two characters, of which `following` is no white space.
+def is_joined(text: str, offset: int) -> bool:
+    """Whether no sentence ends after the character at an offset, which no white space follows.
 
     None ends at a letter, a digit, an opening mark or a sign that joins words (`AT&T`), between a
-    final and a closing mark, or at the full stop in `a.pdf` and `v2.0`.
+    final and a closing mark, or at the full stop in `a.pdf` and `2.0`.
     """
+    character, following = text[offset], text[offset + 1]
+    if character == "." and following.isdecimal():
+        return text[offset - 1 : offset].isdecimal()
     return (
         character.isalnum()
         or character in _INNER
         or (character in _FINAL and following in _CLOSING)
-        or (character == "." and (following.islower() or following.isdigit()))
+        or (character == "." and following.islower())
     )
 
 
 def move_end(text: str, offset: int, stop: int) -> int:
     """Return where a sentence ends that seems to end after the character at an offset.
 
-    This is where it is unless `is_joined` says no, else the last of the closing marks after a final
-    mark, else -1. A sentence is taken to go on after closing marks with a lower-case letter, a
-    comma or a Japanese particle. stop: the end of the text.
+    This is the offset itself if white space or the end of the text follows or `is_joined` returns
+    False; otherwise the last of the closing marks that follow a final mark, or -1 if there are none
+    or if the sentence goes on after them, with a lower-case letter, a comma or a Japanese particle.
+    stop: the end of the text.
     """
-    if offset + 1 == stop or text[offset + 1].isspace():
-        return offset
-    if not is_joined(text[offset], text[offset + 1]):
+    if offset + 1 == stop or text[offset + 1].isspace() or not is_joined(text, offset):
         return offset
     end = offset
     while end + 1 < stop and text[end + 1] in _CLOSING:
         end += 1
-    following = _following(text, end + 1)[:1] if end + 1 < stop else ""
+    following = text[end + 1 : min(stop, end + _WINDOW)].lstrip()[:1]
     goes_on = following.islower() or following in {",", "、", ";"} or "ぁ" <= following <= "ゟ"
     return end if text[offset] in _FINAL and end > offset and not goes_on else -1

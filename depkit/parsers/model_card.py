@@ -59,10 +59,10 @@ def find_similar_models(name: str) -> list[str]:
         for key in {model, language, *language.split()} - {""}:
             models.setdefault(key, []).append(model)
     models |= {alias: [model] for alias, model in ALIASES.items()}
-    models |= {"no": ["nb", "nn"], "norsk": ["nb", "nn"]}
+    models |= {"no": ["nb", "nn"], "norsk": ["nb", "nn"], "deutsch": ["de"]}
     wanted = name.lower()
     similar = get_close_matches(wanted, models, 1, 0.8) if len(wanted) > 2 else []
-    for key in (wanted, *similar, re.split("[-_]", wanted)[0]):
+    for key in (wanted, *similar, re.sub("[-_][a-z]{2}$|[-_](gsd|ewt|pud)$", "", wanted)):
         if key in models:
             return [model for model in models[key] if model in bundled_models()]
     return []

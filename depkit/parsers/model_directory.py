@@ -97,8 +97,9 @@ def find_model(name: PathLike) -> Path:
     bundled = ", ".join(bundled_models()) or "none"
     similar = " or ".join(find_similar_models(str(name)))
     raise ModelError(
-        f"there is no model {str(name)!r}: no directory has this name; "
-        + (f"did you mean {similar}?" if similar else f"the bundled models are {bundled}")
+        f"there is no model {str(name)!r}: no directory has this name"
+        + f"; did you mean {similar}?" * bool(similar)
+        + f"{' The' if similar else '; the'} bundled models are {bundled}"
     )
 
 

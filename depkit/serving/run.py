@@ -70,7 +70,7 @@ class Run:
         run = Run(plan, {models: _load_parser(models, plan.job) for models in distinct}, note)
         for name in dict.fromkeys(chain.from_iterable(distinct)):
             if find_model(name).parent == BUNDLED and Path(name, CONFIG).is_file():
-                note(f"the model {name} is the bundled one; the directory {name} is named ./{name}")
+                note(f"the model {name} is the bundled one; ./{name} is the model in the directory")
         for models, parser in run.parsers.items():
             if run.has_probabilities and not parser.is_calibrated:
                 subject = "this combination of models" if len(models) > 1 else "this model"

@@ -381,12 +381,11 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
             for passage in (first if name in ENDS else passages)
             for offset in find(passage.text, [name])
         ]
-        num_wrong = is_end.count(name not in ENDS)
+        num_wrong = sum(end != (name in ENDS) for end in is_end)
         if len(is_end) >= min_matches and 10 * num_wrong <= len(is_end):
             yield name
     are_joined = [
-        not passage.text[offset + 1].isspace()
-        and is_joined(passage.text[offset], passage.text[offset + 1])
+        not passage.text[offset + 1].isspace() and is_joined(passage.text, offset)
         for passage in first
         for offset in np.flatnonzero(passage.ends[:-1] == SENTENCE).tolist()
     ]

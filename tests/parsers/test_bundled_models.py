@@ -138,6 +138,8 @@ def test_front_matter(tmp_path):
         ("Norwegian", "did you mean nb or nn?"),
         ("zz", "the bundled models are af, "),
         ("e", "the bundled models are af, "),
+        ("id-models", "this name; the bundled models are af, "),
+        ("Deutsch", "did you mean de? The bundled models are af, "),
         ("models/mine", "the bundled models are af, "),
     ],
 )

@@ -41,7 +41,7 @@ class Graphs:
     def __init__(self, paths: Mapping[str, Path]) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # errors are raised and need not be printed, too
+        options.log_severity_level = 4  # errors are raised, so they need not be printed as well
         self.sessions = {name: _open_session(path, options) for name, path in paths.items()}
         self.inputs = {
             name: [value.name for value in session.get_inputs()]
@@ -67,8 +67,8 @@ class Graphs:
             raise ModelError(f"the model has no {name}.onnx; make it with depkit export")
         if missing := next((key for key in self.inputs[name] if key not in arrays), None):
             raise ModelError(
-                f"{name}.onnx is not that of the model: it reads {missing}; make it with depkit"
-                " export"
+                f"{name}.onnx belongs to another model, because it needs the input {missing}; make"
+                " it with depkit export"
             )
         feed = {key: arrays[key] for key in self.inputs[name]}
         results = self.sessions[name].run(self.outputs[name], feed)

@@ -100,8 +100,9 @@ class Tokenizer:
             labels[:, position[is_inside]] = best[:, is_inside]
         ends, multiword = labels
         begins = [0, *_text_ends(texts)[:-1].tolist()]
-        self._apply_patterns(texts, begins, indices, ends, multiword, offsets)
-        self._apply_rules(texts, begins, ends, offsets)
+        placed = list(zip(begins, texts, strict=True))
+        self._apply_patterns(placed, (ends, multiword), indices=indices, offsets=offsets)
+        self._apply_rules(placed, ends, offsets)
         is_accent = self._is_accent[indices]
         is_accent[np.searchsorted(offsets, begins)] = False
         before_accent = np.flatnonzero(is_accent) - 1
@@ -110,61 +111,68 @@ class Tokenizer:
 
     def _apply_patterns(
         self,
-        texts: list[str],
-        begins: list[int],
+        texts: list[tuple[int, str]],
+        labels: tuple[np.ndarray, np.ndarray],
+        *,
         indices: np.ndarray,
-        ends: np.ndarray,
-        multiword: np.ndarray,
         offsets: np.ndarray,
     ) -> None:
-        """Change labels so that tokens are as `patterns` say."""
-        marks = [
-            begin + mark
-            for begin, text in zip(begins, texts, strict=True)
-            for mark in find_marks(text, self.patterns)
-        ]
+        """Change labels so that tokens are as `patterns` say.
+
+        texts: each with its offset in the concatenated texts.
+        """
+        ends, multiword = labels
+        marks = [begin + mark for begin, text in texts for mark in find_marks(text, self.patterns)]
+        is_space = indices == self.characters.indices[SPACE]
         symbols = np.searchsorted(offsets, marks)
-        before = symbols[~np.isin(marks, begins)] - 1
-        before -= indices[before] == self.characters.indices[SPACE]
+        before = symbols[~np.isin(marks, [begin for begin, _ in texts])] - 1
+        before -= is_space[before]
         for positions in (symbols, before):
             ends[positions] = np.maximum(ends[positions], TOKEN)
-        for begin, text in zip(begins, texts, strict=True):
+        for begin, text in texts:
             for start, stop, is_end in find_tokens(text, self.patterns):
                 bounds = (begin + start, begin + stop - 1)
                 first, last = np.searchsorted(offsets, bounds, side="right") - 1
                 inner = ends[first : last + 1].max()
-                if text[start] == "." and start > 0:  # an ellipsis, which is joined to no word
-                    ends[first - 1] = max(ends[first - 1], TOKEN)
+                if text.startswith("...", start):  # an ellipsis, which is joined to no word
                     ends[last] = max(inner, TOKEN)
+                    if start:
+                        previous = first - 1 - is_space[first - 1]
+                        ends[previous] = max(ends[previous], TOKEN)
                 else:
                     ends[last] = max(ends[last], TOKEN) if is_end else inner
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
 
     def _apply_rules(
-        self, texts: list[str], begins: list[int], ends: np.ndarray, offsets: np.ndarray
+        self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray
     ) -> None:
-        """Change labels so that sentences end as `patterns` and `abbreviations` say."""
+        """Change labels so that sentences end as `patterns` and `abbreviations` say.
+
+        texts: as for `_apply_patterns`.
+        """
         ended, continued = (
-            [begin + x for begin, text in zip(begins, texts, strict=True) for x in find(text)]
+            [begin + offset for begin, text in texts for offset in find(text)]
             for find in (partial(find_ends, names=self.patterns), self._find_continuations)
         )
         ends[np.searchsorted(offsets, ended, side="right") - 1] = SENTENCE
         symbols = np.searchsorted(offsets, continued, side="right") - 1
         ends[symbols] = np.minimum(ends[symbols], TOKEN)
-        if JOINED in self.patterns:
-            text, stops = "".join(texts), _text_ends(texts)
-            last = np.append(offsets[1:], len(text)) - 1  # characters of the symbols
-            symbols = np.flatnonzero(ends == SENTENCE)
-            bounds = stops[np.searchsorted(stops, last[symbols], side="right")]
-            for symbol, stop in zip(symbols.tolist(), bounds.tolist(), strict=True):
-                end = move_end(text, int(last[symbol]), stop)
-                if end != last[symbol]:
-                    ends[symbol] = TOKEN
-                if end > last[symbol]:
-                    ends[np.searchsorted(offsets, end, side="right") - 1] = SENTENCE
+        if JOINED not in self.patterns:
+            return
+        joined = "".join(text for _, text in texts)
+        stops = np.array([begin + len(text) for begin, text in texts])
+        last = np.append(offsets[1:], len(joined)) - 1  # characters of the symbols
+        symbols = np.flatnonzero(ends == SENTENCE)
+        bounds = stops[np.searchsorted(stops, last[symbols], side="right")]
+        for symbol, stop in zip(symbols.tolist(), bounds.tolist(), strict=True):
+            end = move_end(joined, int(last[symbol]), stop)
+            if end != last[symbol]:
+                ends[symbol] = TOKEN
+            if end > last[symbol]:
+                ends[np.searchsorted(offsets, end, side="right") - 1] = SENTENCE
 
     def _find_continuations(self, text: str) -> Iterator[int]:
-        """Yield the offsets of characters at which no sentence ends.
+        """Yield the offsets of characters after which no sentence ends.
 
         These are the full stops of `abbreviations`, and what `find_continuations` yields.
         """
