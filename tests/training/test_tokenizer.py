@@ -10,7 +10,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save
 
-from depkit.corpus.patterns import MARKS
+from depkit.corpus.patterns import MARKS, PATTERNS
+from depkit.corpus.sentence_ends import ENDS, JOINED
 from depkit.corpus.text import read_text
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
@@ -227,16 +228,21 @@ def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
     assert np.isfinite(read_tokenizer(tmp_path, CPU).network.ends.weight.detach().numpy()).all()
 
 
+def passages_of(sentences, after="SpaceAfter=No"):
+    """Return the passages of a treebank with these sentences, whose tokens have spaces here."""
+    text = ""
+    for forms in map(str.split, sentences):
+        rows = [row(i, form, i - 1, "x") for i, form in enumerate(forms, start=1)]
+        text += "".join(line.replace("\t_\n", f"\t{after}\n") for line in rows[:-1])
+        text += rows[-1] + "\n"
+    return make_passages(parse(text))
+
+
 def test_patterns_that_the_treebank_contradicts_are_not_used():
     def chosen(*sentences):
-        text = ""
-        for forms in map(str.split, sentences):
-            rows = [row(i, form, i - 1, "x") for i, form in enumerate(forms, start=1)]
-            text += "".join(line.replace("\t_\n", "\tSpaceAfter=No\n") for line in rows[:-1])
-            text += rows[-1] + "\n"
-        return set(module.choose_patterns(make_passages(parse(text))))
+        return set(module.choose_patterns(passages_of(sentences)))
 
-    always = {"url", "email", "domain", "number", "telephone", *MARKS}
+    always = set(PATTERNS) - {"joined measure", "split measure"} | set(MARKS)
     assert chosen("a") == always
     assert chosen("« a » , b") == always
     assert chosen("«a», b") == always - {"quotation marks"}
@@ -244,6 +250,28 @@ def test_patterns_that_the_treebank_contradicts_are_not_used():
     assert chosen("5 km", "a@b.com") == always
     assert chosen(*["5 km"] * 5) == always | {"split measure"}
     assert chosen(*["5km"] * 5, "a@b. com") == always - {"email"} | {"joined measure"}
+
+
+def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():
+    def chosen(*sentences):
+        return set(module.choose_sentence_rules(passages_of(sentences, after="_")))
+
+    always = {*ENDS, JOINED, "initials", "spaced marks", "capitals"}
+    assert chosen("a") == always
+    assert chosen(*["Ann R. Lee ... and"] * 3) == always | {"middle initials", "ellipses"}
+    assert chosen(*["Ann R. Lee ... and"] * 3, *["Ann R."] * 9, "Lee") == always | {"ellipses"}
+    assert chosen("Why? Because", "it") == always - {"question marks"}
+    assert chosen(*["a.", "/ b"] * 3) == always - {"spaced marks"}
+    assert chosen(*["Why? It"] * 1, *["Why?", "It"] * 9) == always
+
+
+def test_the_rule_of_joined_characters_is_not_used_if_sentences_end_in_words():
+    sentences = ["a", "b"] * 60
+    assert JOINED in set(module.choose_sentence_rules(passages_of(sentences)))
+    joined = [
+        replace(passage, text="ab" * 60, ends=np.full(120, 2)) for passage in passages_of("a")
+    ]
+    assert JOINED not in set(module.choose_sentence_rules(joined))
 
 
 def test_training_can_begin_with_another_tokenizer(tiny):
