@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from depkit.parsers.model_directory import ALIASES, BUNDLED, CARD, bundled_models
+CARD = "README.md"  # the name on the Hugging Face hub, which shows it
 
 Facts = dict[str, str | list[str]]
 _MAX_CARD = 1 << 16  # bytes
@@ -44,25 +44,3 @@ def read_card_facts(directory: Path) -> Facts:
         elif line.startswith("- "):
             values.append(line[2:].strip())
     return facts
-
-
-def find_similar_models(name: str) -> list[str]:
-    """Return the bundled models whose name or language is similar to an unknown name.
-
-    For example, pt for `PT`, `pt_BR`, `Portuguese` and `portugese`.
-    """
-    from difflib import get_close_matches
-
-    models: dict[str, list[str]] = {}  # by language and by name, in lower case
-    for model in bundled_models():
-        language = str(read_card_facts(BUNDLED / model).get("language_name", "")).lower()
-        for key in {model, language, *language.split()} - {""}:
-            models.setdefault(key, []).append(model)
-    models |= {alias: [model] for alias, model in ALIASES.items()}
-    models |= {"no": ["nb", "nn"], "norsk": ["nb", "nn"], "deutsch": ["de"]}
-    wanted = name.lower()
-    similar = get_close_matches(wanted, models, 1, 0.8) if len(wanted) > 2 else []
-    for key in (wanted, *similar, re.sub("[-_][a-z]{2}$|[-_](gsd|ewt|pud)$", "", wanted)):
-        if key in models:
-            return [model for model in models[key] if model in bundled_models()]
-    return []

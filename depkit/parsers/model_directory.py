@@ -19,6 +19,7 @@ import glob
 import gzip
 import json
 import os
+import re
 import zlib
 from dataclasses import replace
 from functools import cache
@@ -34,13 +35,14 @@ from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.families import get_family, make_parser_config, parser_fields, update_tables
 from depkit.parsers.inputs.safe_files import CONFIGURATION_FILES, TOKENIZER_FILES
 from depkit.parsers.inputs.vocabulary import Vocabulary
+from depkit.parsers.model_card import CARD, read_card_facts
 from depkit.parsers.settings import ConfigError, from_dict, parse_toml, to_toml
 
 if TYPE_CHECKING:
     from depkit.parsers.inputs.transformer import Transformer
 
 FORMAT_VERSION = 1
-CONFIG, VOCABULARY, WEIGHTS, CARD = "config.toml", "vocab.json", "model.safetensors", "README.md"
+CONFIG, VOCABULARY, WEIGHTS = "config.toml", "vocab.json", "model.safetensors"
 PACKED_VOCABULARY = "vocab.json.gz"
 TOKENIZER = "tokenizer.safetensors"
 TRANSFORMER = "transformer"
@@ -92,15 +94,35 @@ def find_model(name: PathLike) -> Path:
         return BUNDLED / bundled_name
     if path.is_dir():
         return path
-    from depkit.parsers.model_card import find_similar_models
-
     bundled = ", ".join(bundled_models()) or "none"
-    similar = " or ".join(find_similar_models(str(name)))
+    similar = " or ".join(_find_similar_models(str(name)))
     raise ModelError(
         f"there is no model {str(name)!r}: no directory has this name"
         + f"; did you mean {similar}?" * bool(similar)
         + f"{' The' if similar else '; the'} bundled models are {bundled}"
     )
+
+
+def _find_similar_models(name: str) -> list[str]:
+    """Return the bundled models whose name or language is similar to an unknown name.
+
+    For example, pt for `PT`, `pt_BR`, `Portuguese` and `portugese`.
+    """
+    from difflib import get_close_matches
+
+    models: dict[str, list[str]] = {}  # by language and by name, in lower case
+    for model in bundled_models():
+        language = str(read_card_facts(BUNDLED / model).get("language_name", "")).lower()
+        for key in {model, language, *language.split()} - {""}:
+            models.setdefault(key, []).append(model)
+    models |= {alias: [model] for alias, model in ALIASES.items()}
+    models |= {"no": ["nb", "nn"], "norsk": ["nb", "nn"], "deutsch": ["de"]}
+    wanted = name.lower()
+    similar = get_close_matches(wanted, models, 1, 0.8) if len(wanted) > 2 else []
+    for key in (wanted, *similar, re.sub("[-_][a-z]{2}$|[-_](gsd|ewt|pud)$", "", wanted)):
+        if key in models:
+            return [model for model in models[key] if model in bundled_models()]
+    return []
 
 
 @cache

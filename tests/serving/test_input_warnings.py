@@ -144,7 +144,7 @@ def test_short_files_are_judged_together(tmp_path, capfd):
         path.write_text(" ".join(words[6 * number : 6 * number + 6]) + "\n", "utf-8")
     assert run([*COMMAND, "de", *map(str, paths)]) == 0
     (note,) = language_notes(capfd)
-    assert note.startswith("the text seems to be French, and")
+    assert note.startswith(f"{paths[0]} and 2 more short files: the text seems to be French, and")
 
 
 @pytest.mark.parametrize("model", ["de", "auto"])
