@@ -20,7 +20,6 @@ from depkit.parsers.columns.arrays import ColumnArrays, column_arrays
 from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import layout
-from depkit.parsers.model_directory import ModelError
 
 if TYPE_CHECKING:
     from depkit.parsers.family import Family
@@ -61,12 +60,12 @@ class Graphs:
     def run(self, name: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
         """Run a graph on its inputs, which are taken from `arrays` by name; return its outputs.
 
-        Raises ModelError if there is no such graph, or if it is that of another model.
+        Raises ValueError if there is no such graph, or if it is that of another model.
         """
         if name not in self.sessions:
-            raise ModelError(f"the model has no {name}.onnx; make it with depkit export")
+            raise ValueError(f"the model has no {name}.onnx; make it with depkit export")
         if missing := next((key for key in self.inputs[name] if key not in arrays), None):
-            raise ModelError(
+            raise ValueError(
                 f"{name}.onnx belongs to another model, because it needs the input {missing}; make"
                 " it with depkit export"
             )
