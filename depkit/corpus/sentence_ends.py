@@ -28,9 +28,8 @@ JOINED = "joined characters"
 
 # The full stop after a single letter, if a letter follows
 _INITIAL = re.compile(rf"\.(?<={_LETTER}\.)(?<!\S{_LETTER}\.)(?=\s+{_LETTER})")
-_LABELS = frozenset(
-    "ABCDIVXАБВГ"
-)  # letters that often are no initials, as in `type B` and `Karl V.`
+# Letters, also Cyrillic ones, that often are no initials, as in `type B` and `Karl V.`
+_LABELS = frozenset("ABCDIVXАБВГ")
 # Initials that are abbreviations of something else than names
 _ABBREVIATED = {"AC", "BC", "DC", "AD", "EU", "LA", "NB", "NY", "PS", "SA", "SL", "UK", "US", "ОК"}
 # Punctuation marks between white space that do not begin a sentence
