@@ -68,7 +68,9 @@ def best_values(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]
 
     scores: [rows, values].
     """
-    indices = np.argpartition(-scores, count - 1, axis=1)[:, :count]
-    values = np.take_along_axis(scores, indices, 1)
-    order = np.argsort(-values, axis=1, kind="stable")
-    return np.take_along_axis(indices, order, 1), np.take_along_axis(values, order, 1)
+    rows, left = np.arange(len(scores)), scores.copy()
+    indices = np.empty((len(scores), count), dtype=np.int64)
+    for place in range(count):  # faster than `argpartition` for the few values that are needed
+        indices[:, place] = best = left.argmax(1)
+        left[rows, best] = -np.inf
+    return indices, np.take_along_axis(scores, indices, 1)

@@ -66,7 +66,10 @@ def find_case(form: str, edit: Edit, lemma: str, dotless: bool = False) -> str:
 
     dotless: whether the alphabet has a dotless i, see `letter_case`.
     """
-    cases = (case for case in CASES if apply_edit(form, case, edit, dotless) == lemma)
+    unchanged = apply_edit(form, KEEP, edit, dotless)
+    if unchanged is None or len(edit) == 1:
+        return CASES[0] if unchanged == lemma else WHOLE
+    cases = (case for case in CASES if set_case(unchanged, case, dotless) == lemma)
     return next(cases, WHOLE)
 
 
@@ -97,11 +100,16 @@ def apply_edit(form: str, case: str, edit: Edit, dotless: bool = False) -> str |
     if cut_front + cut_behind >= len(form):
         return None
     lemma = f"{add_front}{form[cut_front : len(form) - cut_behind]}{add_behind}"
+    return set_case(lemma, case, dotless)
+
+
+def set_case(text: str, case: str, dotless: bool = False) -> str:
+    """Set the case of a text that is not empty; case: one of CASES; dotless: see `apply_edit`."""
     if case == LOWER:
-        return lower(lemma, dotless)
+        return lower(text, dotless)
     if case == TITLE:
-        return upper(lemma[0], dotless) + lower(lemma[1:], dotless)
-    return upper(lemma, dotless) if case == UPPER else lemma
+        return upper(text[0], dotless) + lower(text[1:], dotless)
+    return upper(text, dotless) if case == UPPER else text
 
 
 def _longest_common_substring(form: str, lemma: str) -> tuple[int, int, int]:

@@ -31,26 +31,33 @@ def choose_lemmas(
     """
     columns = (tags.get(name, getattr(sentence, name)) for name in ("upos", "xpos", "feats"))
     tags_of_words = list(zip(*columns, strict=True))
-    lemmas = []
-    for word, lemma in enumerate(lemmatizer.look_up(sentence.form, tags_of_words)):
-        if lemma is None:
-            candidates = {
-                name: _read_candidates(name, word, symbols, best) for name in ("lemma", *tags)
-            }
-            lemma = lemmatizer.guess(
-                sentence.form[word], tags_of_words[word], candidates.pop("lemma"), candidates
-            )
-        lemmas.append(lemma)
-    return lemmas
+    lemmas = lemmatizer.look_up(sentence.form, tags_of_words)
+    unknown = [word for word, lemma in enumerate(lemmas) if lemma is None]
+    if unknown:
+        scripts = _read_candidates("lemma", unknown, symbols, best)
+        candidates = [_read_candidates(name, unknown, symbols, best) for name in tags]
+        for word, *values in zip(unknown, scripts, *candidates, strict=True):
+            lemmas[word] = lemmatizer.guess(
+                sentence.form[word], tags_of_words[word], values[0],
+                dict(zip(tags, values[1:], strict=True)),
+            )  # fmt: skip
+    return [lemma for lemma in lemmas if lemma is not None]
 
 
 def _read_candidates(
-    name: str, word: int, symbols: Mapping[str, Sequence[str]], best: Mapping[str, np.ndarray]
-) -> list[Scored]:
-    """Return the best values of a column for a word with their scores; none at a known word."""
-    indices, scores = (best[f"{name}_{kind}"][word].tolist() for kind in ("best", "score"))
+    name: str, words: Sequence[int], symbols: Mapping[str, Sequence[str]],
+    best: Mapping[str, np.ndarray],
+) -> list[list[Scored]]:  # fmt: skip
+    """Return the best values of a column with their scores, for each of some words.
+
+    There are none for a word that the dictionary has with another UPOS.
+    """
+    indices, scores = (best[f"{name}_{kind}"][words].tolist() for kind in ("best", "score"))
     return [
-        (symbols[name][index], score)
-        for index, score in zip(indices, scores, strict=True)
-        if index != ABSENT
+        [
+            (symbols[name][index], score)
+            for index, score in zip(*pair, strict=True)
+            if index != ABSENT
+        ]
+        for pair in zip(indices, scores, strict=True)
     ]

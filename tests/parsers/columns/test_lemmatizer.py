@@ -1,6 +1,7 @@
 """Lemmas: the dictionary agrees with plain counts, and guesses are plausible candidates."""
 
 import json
+import math
 from collections import Counter
 
 import pytest
@@ -9,9 +10,18 @@ from hypothesis import strategies as st
 
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.columns.edit_scripts import apply_script, edit_script
+from depkit.parsers.columns.edit_scripts import (
+    apply_edit,
+    apply_script,
+    edit_script,
+    find_case,
+    parse_script,
+)
 from depkit.parsers.columns.lemma_dictionary import NO_LEMMA, LemmaDictionary, extract_readings
-from depkit.parsers.columns.lemmatizer import Lemmatizer
+from depkit.parsers.columns.lemma_evidence import RARE, capitalisation, is_irregular
+from depkit.parsers.columns.lemmatizer import LEMMA, NETWORK, OTHER_UPOS, WORD, Lemmatizer
+
+SAME = (0, "", 0, "")  # the edit that changes nothing
 
 WORDS = st.lists(
     st.tuples(
@@ -138,17 +148,63 @@ def test_xpos_decides_where_it_contradicts_upos():
 
 
 @given(WORDS, st.text("aAbs", min_size=1, max_size=4), st.sampled_from(["N", "V"]))
-def test_edits_by_ending_count_all_words_with_the_ending(words, form, upos):
+def test_an_ending_counts_all_words_with_the_same_ending(words, form, upos):
     evidence = Lemmatizer(build_dictionary(words)).evidence
-    for size, (edits, total) in enumerate(evidence.edits_by_ending((upos, "x"), form)):
-        expected = Counter()
-        for known, lemma, *tags in set(words):
-            script = json.loads(edit_script(known, lemma))
-            irregular = script[0] == "whole" or (script[1] and script[2])
-            ending = form.lower()[len(form) - size :]
-            if tags[:2] == [upos, "x"] and not irregular and known.lower().endswith(ending):
-                expected[tuple(script[1:])] += 1
-        assert edits == expected and total == expected.total()
+    regular = []
+    for known, lemma, *tags in set(words):
+        script = json.loads(edit_script(known, lemma))
+        irregular = script[0] == "whole" or (script[1] and script[2])
+        if tags[:2] == [upos, "x"] and not irregular:
+            regular.append((known.lower(), tuple(script[1:])))
+    expected, share, attested = [], RARE, set()
+    for size in range(len(form) + 1):
+        ending = form.lower()[len(form) - size :]
+        counts = Counter(edit for known, edit in regular if known.endswith(ending))
+        if size == 0 or counts:
+            expected.append(counts)
+            share = (counts[SAME] + share) / (counts.total() + 1)
+        if size == 1:
+            attested = {edit for edit, count in counts.items() if count > 1}
+    ending = evidence.find_ending((upos, "x"), form.lower())
+    assert set(ending.attested) == attested
+    assert ending.share(SAME) == pytest.approx(share)
+    for counts in reversed(expected):
+        assert ending.edits == counts and ending.total == counts.total()
+        ending = ending.shorter
+    assert ending is None
+
+
+@given(
+    WORDS, st.text("aAbs", min_size=1, max_size=4), st.sampled_from(["N", "V", "X"]),
+    st.lists(st.tuples(st.text("aAbs", min_size=1, max_size=3), st.floats(-3, 0)), max_size=3),
+)  # fmt: skip
+def test_the_best_of_all_candidates_is_guessed(words, form, upos, lemmas):
+    lemmatizer = Lemmatizer(build_dictionary(words), {"ab", "b", "aab"})
+    evidence, tags = lemmatizer.evidence, (upos, "x", "_")
+    upos, _, _ = lemmatizer.dictionary.with_usual_upos(tags)
+    scripts = [(edit_script(form, lemma), score) for lemma, score in lemmas]
+    ending = evidence.find_ending((upos, "x"), form.lower())
+    cases = evidence.case_shares((upos, "x"), capitalisation(form))
+    readings = [reading for reading, _ in lemmatizer.dictionary.readings_ignoring_case(form)]
+    of_form = {apply_script(known, script) for known, _, script in readings}
+    lowest = min((score for _, score in scripts), default=0)
+    candidates = [(*parse_script(script), score) for script, score in scripts]
+    candidates += [(cases.usual, edit, lowest) for edit in ending.attested]
+    candidates += [(*parse_script(script), lowest) for *_, script in readings]
+    scores = {form: -math.inf}
+    for case, edit, score in candidates:
+        lemma = apply_edit(form, case, edit)
+        is_lemma = lemma in evidence.lemmas[upos]
+        suits = lemma in of_form or (
+            lemma and not is_irregular(edit) and (is_lemma or edit in ending.attested)
+        )
+        if suits:
+            share = ending.share(edit) * cases[find_case(form, edit, lemma)]
+            score = NETWORK * score + math.log(share) + LEMMA * is_lemma
+            score += OTHER_UPOS * (lemma in of_form) + WORD * (lemma.lower() in {"ab", "b", "aab"})
+            scores[lemma] = max(score, scores.get(lemma, -math.inf))
+    guess = lemmatizer.guess(form, tags, scripts)
+    assert scores[guess] == pytest.approx(max(scores.values()))
 
 
 def test_readings_omit_words_without_a_lemma():
