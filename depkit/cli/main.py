@@ -56,6 +56,8 @@ _TORCHRUN_SIGNAL = (
 _MAX_MESSAGE = 2000  # characters; a message may quote a file
 
 DESCRIPTIONS = Path(__file__).parent / "descriptions"
+
+_is_interrupted = False  # whether the process has received Ctrl-C
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
@@ -152,6 +154,8 @@ def _depkit(
 def main() -> None:
     """Entry point of the console script."""
     signal.signal(signal.SIGTERM, _exit_on_signal)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it is not ignored
+        signal.signal(signal.SIGINT, _interrupt)
     _buffer_stdout()
     try:
         status = run(sys.argv[1:])
@@ -192,6 +196,12 @@ def _flush_stderr() -> None:
 def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
     # This raises SystemExit, so that half-written files are removed.
     sys.exit(_TORCHRUN_SIGNAL if started_by_torchrun() else 128 + signum)
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    global _is_interrupted
+    _is_interrupted = True
+    raise KeyboardInterrupt
 
 
 def run(arguments: list[str]) -> int:
@@ -237,6 +247,8 @@ def run(arguments: list[str]) -> int:
         if debug:
             raise
         _abandon_stdout()
+        if _is_interrupted:  # An import of compiled code turns KeyboardInterrupt into ImportError.
+            return 130
         _print_error(describe(error))
         return 2 if isinstance(error, ConfigError) else 1
 

@@ -7,6 +7,7 @@ with a stand-in for the module msvcrt.
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -90,8 +91,17 @@ def end_with_parent(parent: int) -> None:
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Block Ctrl-C within the block, also for processes that it starts; not on Windows."""
+    """Delay Ctrl-C until the end of the block; processes that it starts never receive it.
+
+    In other threads than the main one, which Python does not interrupt, only the processes are
+    protected, and on Windows, they are not.
+    """
     mask = getattr(signal, "pthread_sigmask", None)
+    received: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    is_delayed = threading.current_thread() is threading.main_thread() and callable(handler)
+    if is_delayed:  # Another thread may receive the signal.
+        signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     if mask:
         mask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -99,3 +109,7 @@ def without_interrupts() -> Iterator[None]:
     finally:
         if mask:
             mask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        if is_delayed:
+            signal.signal(signal.SIGINT, handler)
+        if received:
+            signal.raise_signal(signal.SIGINT)

@@ -4,19 +4,23 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from multiprocessing.queues import Queue
+from typing import TypeVar
 
 from depkit.files.children import Bond, run_child
+from depkit.files.system import without_interrupts
 from depkit.parsers.loading import has_gpu
 from depkit.serving.parts import Task
 from depkit.serving.plan import Plan
 from depkit.serving.worker import Annotate, Result, Worker
+
+T = TypeVar("T")
 
 _worker: Worker | None = None  # the worker of this process, if it is a worker process
 
@@ -40,7 +44,7 @@ def start_processes(plan: Plan) -> Iterator[Annotate]:
         job.workers, context, run_child, (Bond(), _start_worker, replace(plan, job=job), devices)
     )
     try:
-        executor.submit(_wait_for_worker).result()
+        _submit(executor, _wait_for_worker).result()
         yield partial(_annotate_tasks, executor, 2 * job.workers)
     except BrokenProcessPool:
         raise OSError(
@@ -68,17 +72,29 @@ def _annotate_tasks(
     """Yield the results of tasks in order; at most `ahead` of them are submitted in advance."""
     futures: deque[Future[Result]] = deque()
     for task in tasks:
-        futures.append(executor.submit(_annotate, task))
+        futures.append(_submit(executor, _annotate, task))
         if len(futures) > ahead:
             yield futures.popleft().result()
     while futures:
         yield futures.popleft().result()
 
 
+def _submit(
+    executor: ProcessPoolExecutor, function: Callable[..., T], *arguments: Task
+) -> Future[T]:
+    """Submit a call, which may start a process.
+
+    A terminal sends Ctrl-C to all processes, but only the parent may react. The processes inherit
+    the mask of signals, so that they do not receive this one even while they start.
+    """
+    with without_interrupts():
+        return executor.submit(function, *arguments)
+
+
 def _start_worker(plan: Plan, devices: "Queue[str]") -> None:
     """Load the models in a new process."""
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows, see `_submit`
     _worker = Worker(replace(plan, job=replace(plan.job, device=devices.get())))
 
 

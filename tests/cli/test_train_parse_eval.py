@@ -110,6 +110,28 @@ def test_interrupted_parsing_leaves_no_partial_file(model, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+INTERRUPTED_IMPORT = """
+import signal, sys
+import depkit.cli.main as program
+
+def import_compiled_code(**arguments):
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise ImportError("initialization failed") from None
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+program.app = import_compiled_code
+program.main()
+"""
+
+
+def test_an_interrupted_import_is_no_internal_error():
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (130, "")
+
+
 def test_training_can_be_resumed(tmp_path, capfd):
     arguments = [*train(tmp_path / "m"), "--epochs", "3", *SMALL]
     assert run([*arguments, "-q"]) == 0
