@@ -9,6 +9,7 @@ from math import log
 from operator import eq, itemgetter
 
 from depkit.corpus.letter_case import lower, upper
+from depkit.parsers.columns.compounds import Compounds
 from depkit.parsers.columns.edit_scripts import CASES, Edit, apply_edit, parse_script
 from depkit.parsers.columns.lemma_dictionary import NO_LEMMA, LemmaDictionary, Tags
 
@@ -74,8 +75,8 @@ class CaseShares(dict[str, float]):
 class Evidence:
     """Statistics of a dictionary that help with words not in it. Threads can share an instance.
 
-    lemmas: the lemmas of the dictionary by UPOS; classes: the classes of its words; dotless:
-    whether the alphabet has a dotless i.
+    lemmas: the lemmas of the dictionary by UPOS, compounds also without marks; classes: the classes
+    of its words; compounds: the parts of its lemmas; dotless: whether the alphabet has a dotless i.
     """
 
     def __init__(self, dictionary: LemmaDictionary) -> None:
@@ -93,6 +94,7 @@ class Evidence:
         scripts = [
             None if script == NO_LEMMA else parse_script(script) for script in dictionary.scripts
         ]
+        forms: dict[str, str] = {}
         for form, flat in dictionary.forms.items():
             low, shape = lower(form, self.dotless), capitalisation(form, self.dotless)
             for tags, script in zip(flat[::3], flat[1::3], strict=True):
@@ -100,10 +102,16 @@ class Evidence:
                 if parsed is None:
                     continue
                 word_class, (case, edit) = classes[tags], parsed
-                self.lemmas[word_class[0]].add(apply_edit(form, case, edit) or form)
+                lemma = apply_edit(form, case, edit) or form
+                forms[lemma] = form
+                self.lemmas[word_class[0]].add(lemma)
                 if not is_irregular(edit):
                     self._words[word_class].append((low[::-1], edit))
                     self._cases[word_class, shape][case] += 1
+        self.compounds = Compounds(forms)
+        for lemmas in self.lemmas.values():
+            unmarked = self.compounds.unmarked.items()
+            lemmas.update([lemma for lemma, marked in unmarked if marked in lemmas])
 
     def find_ending(self, word_class: WordClass, low: str) -> Ending:
         """Return the words of a class that share the longest ending with a lower-case form."""

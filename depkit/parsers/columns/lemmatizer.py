@@ -5,7 +5,8 @@ is not in the dictionary, the network's scores of edit scripts and tags are comb
 from the dictionary: the share of words with the same tags and the same ending that have this edit
 (interpolated over endings of all lengths, as in Brants 2000), and whether the result is a known
 word. The tags and the lemma of an unknown word are chosen together, as in UDPipe, because a known
-lemma speaks for its tags as well; but the tags of the word do not change.
+lemma speaks for its tags as well; but the tags of the word do not change. In treebanks that mark
+the parts of compounds, marks are added, see `compounds`.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
@@ -114,7 +115,7 @@ class Lemmatizer:
             score += lowest + TAGS * value
             if score > best_score:
                 best, best_score = lemma, score
-        return best
+        return best if best in word.other_lemmas else self.evidence.compounds.add_marks(form, best)
 
     def _likely_tags(
         self, tags: Tags, candidates: Mapping[str, Sequence[Scored]]
@@ -165,7 +166,7 @@ class _UnknownWord:
     def __init__(self, lemmatizer: Lemmatizer, form: str) -> None:
         self.form, self.known_words = form, lemmatizer.words
         self.evidence = lemmatizer.evidence
-        self.low = lower(form, self.evidence.dotless)
+        self.low, self.digits = lower(form, self.evidence.dotless), _digits(form)
         self.capitalisation = capitalisation(form, self.evidence.dotless)
         readings = lemmatizer.dictionary.readings_ignoring_case(form)
         self.scripts = [parse_script(script) for (_, _, script), _ in readings]
@@ -183,7 +184,9 @@ class _UnknownWord:
         dotless = self.evidence.dotless
         lemma = apply_edit(self.form, case, edit, dotless)
         is_other = lemma in self.other_lemmas
-        if lemma is None or (is_irregular(edit) and not is_other):
+        if lemma is None or (
+            not is_other and (is_irregular(edit) or _digits(lemma) != self.digits)
+        ):
             return None
         # A vocabulary may have been made with `str.lower`, which makes two characters of İ.
         is_word = lower(lemma, dotless) in self.known_words or lemma.lower() in self.known_words
@@ -242,3 +245,7 @@ class _Plausibility(dict[Script, Scored]):
             if score > best_score:
                 best, best_score = lemma, score
         return best, best_score
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
