@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("codes", nargs="*", metavar="CODE", help="by default, all languages")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("-o", dest="models", type=Path, required=True)
-    parser.add_argument("--udpipe", default="", help="Python with ufal.udpipe")
+    parser.add_argument("--udpipe", default="", help="Python with ufal.udpipe and gensim")
     arguments = parser.parse_args(argv)
     for code in arguments.codes or LANGUAGES:
         with TemporaryDirectory() as folder:
@@ -250,7 +250,7 @@ def udpipe_scores(
     system = "swap" if crossing > NON_PROJECTIVE * len(sentences) else "projective"
     run = [arguments.udpipe, UDPIPE]
     if not model.exists():
-        subprocess.run([*run, "train", model, train, system, "tokenizer"], check=True)
+        subprocess.run([*run, "train", model, train, system, "full"], check=True)
     results = []
     for action, source in (("annotate", dev), ("parse", text)):
         parsed = folder / "parsed.conllu"

@@ -2,18 +2,21 @@
 
 python udpipe_run.py parse MODEL FILE OUTPUT
 python udpipe_run.py annotate MODEL FILE OUTPUT
-python udpipe_run.py train MODEL TREEBANK [projective|swap [tokenizer]]
+python udpipe_run.py train MODEL TREEBANK [projective|swap [full]]
 
 parse reads raw text with blank lines between paragraphs, writes CoNLL-U, and prints a line of JSON:
 the seconds without imports, and the number of words of the output. annotate reads and writes
 CoNLL-U. train trains a tagger and parser with the options of the published models and this
-transition system, and with "tokenizer" a tokenizer, too; without a system, it trains all three with
-UDPipe's default options, but with fewer iterations, which is sufficient to measure the speed.
+transition system. With "full", it trains a tokenizer, too, and the parser begins with word2vec
+vectors of the treebank, as those of the published models do; this needs gensim. Without a system,
+it trains all three with UDPipe's default options, but with fewer iterations, which is sufficient to
+measure the speed.
 """
 
 import json
 import sys
 import time
+from zlib import crc32
 
 from ufal.udpipe import (
     InputFormat,
@@ -44,6 +47,12 @@ TOKENIZER = """
     dimension=24; epochs=100; initialization_range=0.5; batch_size=50; learning_rate=0.005;
     learning_rate_final=0; dropout=0.1
 """
+# The options of word2vec for the published models: -cbow 0 -size 50 -window 10 -negative 5 -hs 0
+# -sample 1e-1 -iter 15 -min-count 2
+WORD2VEC = {
+    "sg": 1, "vector_size": 50, "window": 10, "negative": 5, "hs": 0, "sample": 1e-1,
+    "epochs": 15, "min_count": 2,
+}  # fmt: skip
 ORACLES = {"projective": "dynamic", "swap": "static_lazy"}
 
 
@@ -93,14 +102,27 @@ def annotate(model: str, file: str, output: str) -> None:
             target.write(writer.writeSentence(sentence))
 
 
-def train(model: str, treebank: str, system: str = "", tokenizer: str = "") -> None:
-    options = "epochs=10", "iterations=5", "iterations=3"
+def write_vectors(sentences: Sentences, file: str) -> None:
+    """Train vectors of words on sentences; they are the same in each run."""
+    from gensim.models import Word2Vec
+
+    words = [[word.form.replace(" ", "_") for word in list(s.words)[1:]] for s in sentences]
+    model = Word2Vec(words, workers=1, seed=1, hashfxn=lambda x: crc32(x.encode()), **WORD2VEC)
+    model.wv.save_word2vec_format(file)
+
+
+def train(model: str, treebank: str, system: str = "", full: str = "") -> None:
+    sentences = read(treebank)
+    options = ["epochs=10", "iterations=5", "iterations=3"]
     if system:
         parser = f"{PARSER} transition_system={system}; transition_oracle={ORACLES[system]}"
-        tokenizer = "".join(TOKENIZER.split()) if tokenizer else Trainer.NONE
-        options = tokenizer, "".join(TAGGER.split()), "".join(parser.split())
+        options = [Trainer.NONE, *("".join(text.split()) for text in (TAGGER, parser))]
+    if full:
+        options[0] = "".join(TOKENIZER.split())
+        options[2] += f";embedding_form_file={model}.vectors"
+        write_vectors(sentences, f"{model}.vectors")
     error = ProcessingError()
-    trained = Trainer.train("morphodita_parsito", read(treebank), Sentences(), *options, error)
+    trained = Trainer.train("morphodita_parsito", sentences, Sentences(), *options, error)
     if error.occurred():
         sys.exit(error.message)
     with open(model, "wb") as file:
