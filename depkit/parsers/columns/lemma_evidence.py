@@ -94,6 +94,7 @@ class Evidence:
         scripts = [
             None if script == NO_LEMMA else parse_script(script) for script in dictionary.scripts
         ]
+        words: list[tuple[str, str, WordClass, str, Edit]] = []
         forms: dict[str, str] = {}
         for form, flat in dictionary.forms.items():
             low, shape = lower(form, self.dotless), capitalisation(form, self.dotless)
@@ -105,13 +106,28 @@ class Evidence:
                 lemma = apply_edit(form, case, edit) or form
                 forms[lemma] = form
                 self.lemmas[word_class[0]].add(lemma)
-                if not is_irregular(edit):
-                    self._words[word_class].append((low[::-1], edit))
-                    self._cases[word_class, shape][case] += 1
+                words.append((low, shape, word_class, case, edit))
+        changes = {(low, edit) for low, _, _, _, edit in words if len(edit) == 4}
+        self._changes = Counter(find_change(low, edit) for low, edit in changes)
+        for low, shape, word_class, case, edit in words:
+            if self.attests(low, edit):
+                self._words[word_class].append((low[::-1], edit))
+                self._cases[word_class, shape][case] += 1
         self.compounds = Compounds(forms)
         for lemmas in self.lemmas.values():
             unmarked = self.compounds.unmarked.items()
             lemmas.update([lemma for lemma, marked in unmarked if marked in lemmas])
+
+    def attests(self, low: str, edit: Edit) -> bool:
+        """Return whether the edit takes away and adds the same characters in a known word.
+
+        If it replaces the beginning of the word, two words must have it. low: a lower-case form
+        that is long enough for the edit.
+        """
+        if len(edit) == 1:
+            return False
+        replaces_beginning = bool(edit[0] and edit[1])
+        return self._changes[find_change(low, edit)] > replaces_beginning
 
     def find_ending(self, word_class: WordClass, low: str) -> Ending:
         """Return the words of a class that share the longest ending with a lower-case form."""
@@ -149,9 +165,11 @@ def _shared_length(a: str, b: str) -> int:
     return sum(takewhile(bool, map(eq, a, b)))
 
 
-def is_irregular(edit: Edit) -> bool:
-    """Return whether an edit replaces the beginning of a word, so it suits no other word."""
-    return len(edit) == 1 or bool(edit[0] and edit[1])
+def find_change(low: str, edit: Edit) -> tuple[str, str, str, str]:
+    """Return what an edit takes away and adds in front, and behind; low: a lower-case form."""
+    assert len(edit) == 4
+    cut_front, add_front, cut_behind, add_behind = edit
+    return low[:cut_front], add_front, low[len(low) - cut_behind :], add_behind
 
 
 def find_word_class(tags: Tags) -> WordClass:

@@ -27,7 +27,6 @@ from depkit.parsers.columns.lemma_evidence import (
     Evidence,
     capitalisation,
     find_word_class,
-    is_irregular,
 )
 
 FLOOR = -5.0  # the network's log-probabilities are clipped to this value from below
@@ -36,9 +35,8 @@ GUESSES_SIZE = 5_000  # of the cache of words that are not in the dictionary
 
 # Weights of the network's log-probability, and of three properties of a candidate: being the lemma
 # of some word with the same UPOS, being a known word, and being the lemma of this form with another
-# UPOS. They were chosen on held-out tenths and twentieths of the train parts of two treebanks (EWT
-# and Latin-Perseus).
-NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 3.0, 2.0, 7.0
+# UPOS. They were chosen on the held-out twentieths of the train parts of 24 bundled models.
+NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 4.5, 2.0, 5.0
 # Weight of the log-probability of tags, and the difference from the likeliest tags at which tags
 # are ignored. They were chosen on held-out parts of two train parts (Tamil-TTB and EWT).
 TAGS, TAGS_MARGIN = 0.5, 5.0
@@ -184,13 +182,15 @@ class _UnknownWord:
         dotless = self.evidence.dotless
         lemma = apply_edit(self.form, case, edit, dotless)
         is_other = lemma in self.other_lemmas
-        if lemma is None or (
-            not is_other and (is_irregular(edit) or _digits(lemma) != self.digits)
-        ):
+        if lemma is None or not (is_other or self._suits(edit, lemma)):
             return None
         # A vocabulary may have been made with `str.lower`, which makes two characters of İ.
         is_word = lower(lemma, dotless) in self.known_words or lemma.lower() in self.known_words
         return lemma, find_case(self.form, edit, lemma, dotless), is_other, is_word
+
+    def _suits(self, edit: Edit, lemma: str) -> bool:
+        """Return whether the edit changes a known word in the same way, and no digit changes."""
+        return self.evidence.attests(self.low, edit) and _digits(lemma) == self.digits
 
     def plausibility(self, tags: Tags) -> "_Plausibility":
         if tags not in self._plausibilities:

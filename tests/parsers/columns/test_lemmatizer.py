@@ -18,7 +18,7 @@ from depkit.parsers.columns.edit_scripts import (
     parse_script,
 )
 from depkit.parsers.columns.lemma_dictionary import NO_LEMMA, LemmaDictionary, extract_readings
-from depkit.parsers.columns.lemma_evidence import RARE, capitalisation, is_irregular
+from depkit.parsers.columns.lemma_evidence import RARE, capitalisation
 from depkit.parsers.columns.lemmatizer import LEMMA, NETWORK, OTHER_UPOS, WORD, Lemmatizer
 
 SAME = (0, "", 0, "")  # the edit that changes nothing
@@ -147,15 +147,45 @@ def test_xpos_decides_where_it_contradicts_upos():
     assert known.look_up("dogs", ("NOUN", "unheard of", "_")) == "dog"
 
 
+@pytest.mark.parametrize(
+    ("words", "form", "lemma", "expected"),
+    [  # The network prefers the edit of another word to the edit that changes nothing.
+        ("evlerinden:ev evden:ev karda:kar", "kardeşinden", ("evlerinden", "ev"), "kardeşinden"),
+        ("bhanna:banna bhanda:banda", "bhosca", ("bhanna", "banna"), "bosca"),
+        ("bhanna:banna mhanda:manda", "bhosca", ("bhanna", "banna"), "bhosca"),  # only one word
+        ("bhanna:banna bhanda:banda", "tharla", ("bhanna", "banna"), "tharla"),  # no "bh"
+    ],
+)  # fmt: skip
+def test_an_edit_takes_away_what_it_takes_from_known_words(words, form, lemma, expected):
+    pairs = [word.split(":") for word in words.split()]
+    dictionary = build_dictionary([(known, x, "NOUN", "_", "_") for known, x in pairs])
+    scripts = [(edit_script(*lemma), -0.1), (edit_script("a", "a"), -4.0)]
+    assert Lemmatizer(dictionary).guess(form, ("NOUN", "_", "_"), scripts) == expected
+
+
+def is_attested(form, edit, words):
+    """Whether the edit takes away and adds the same in a word, in two if it replaces its start."""
+    if len(edit) == 1:
+        return False
+    cut_front, add_front, cut_behind, _ = edit
+    forms = {
+        known.lower()
+        for known, lemma, *_ in words
+        if tuple(json.loads(edit_script(known, lemma))[1:]) == edit
+        and known.lower()[:cut_front] == form.lower()[:cut_front]
+        and known.lower()[len(known) - cut_behind :] == form.lower()[len(form) - cut_behind :]
+    }
+    return len(forms) >= (2 if cut_front and add_front else 1)
+
+
 @given(WORDS, st.text("aAbs", min_size=1, max_size=4), st.sampled_from(["N", "V"]))
 def test_an_ending_counts_all_words_with_the_same_ending(words, form, upos):
     evidence = Lemmatizer(build_dictionary(words)).evidence
     regular = []
     for known, lemma, *tags in set(words):
-        script = json.loads(edit_script(known, lemma))
-        irregular = script[0] == "whole" or (script[1] and script[2])
-        if tags[:2] == [upos, "x"] and not irregular:
-            regular.append((known.lower(), tuple(script[1:])))
+        edit = tuple(json.loads(edit_script(known, lemma))[1:])
+        if tags[:2] == [upos, "x"] and is_attested(known, edit, words):
+            regular.append((known.lower(), edit))
     expected, share, attested = [], RARE, set()
     for size in range(len(form) + 1):
         ending = form.lower()[len(form) - size :]
@@ -196,7 +226,7 @@ def test_the_best_of_all_candidates_is_guessed(words, form, upos, lemmas):
         lemma = apply_edit(form, case, edit)
         is_lemma = lemma in evidence.lemmas[upos]
         suits = lemma in of_form or (
-            lemma and not is_irregular(edit) and (is_lemma or edit in ending.attested)
+            lemma and is_attested(form, edit, words) and (is_lemma or edit in ending.attested)
         )
         if suits:
             share = ending.share(edit) * cases[find_case(form, edit, lemma)]
