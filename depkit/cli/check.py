@@ -40,7 +40,8 @@ def check_command(
     printed on a line, as FILE:LINE: severity: sent_id: description, with a code in brackets at the
     end. The last lines are a table of counts by code. With --quiet, only errors are printed.
 
-    An error means that depkit cannot read the sentence, train on it or score against it. A warning
+    An error means that a sentence cannot be read, or that its tree or its text is not well-formed.
+    depkit train and depkit eval read sentences without well-formed trees, but note them. A warning
     means that UD validation (levels 1 and 2) would reject the file, that MISC has an empty part, or
     that --train has found a problem; --ud turns the warnings of UD validation into errors. A note
     is only a hint. The exit status is 1 if there are errors.

@@ -10,6 +10,7 @@ from depkit.cli.evaluation_tables import render_records
 from depkit.cli.help import ANALYSIS, DATA, OUTPUT, option
 from depkit.cli.names import name_options
 from depkit.cli.output import print_message, print_output
+from depkit.score import conll18, enhanced
 from depkit.score.evaluation import Evaluation, find_metric
 from depkit.score.evaluators import EVALUATORS, Evaluator, find_evaluator
 from depkit.score.records import evaluation_records
@@ -106,7 +107,7 @@ def evaluate_command(
             " and --test",
             param_hint="-b",
         )
-    name = find_metric(metric, evaluator.metrics) if metric is not None else ""
+    name = _find_metric(metric, evaluator) if metric is not None else ""
     options.check_inputs(files, quiet)
     evaluations = evaluator.evaluate(gold, preds)
     print_warnings(evaluator, evaluations, quiet, verbose)
@@ -129,3 +130,14 @@ def print_warnings(
     for evaluation in evaluations if verbose else ():
         for line in evaluator.details(evaluation):
             print_message(line)
+
+
+def _find_metric(name: str, evaluator: Evaluator) -> str:
+    """Return the usual spelling of a metric; an error says which option a known one needs."""
+    known = {metric.lower() for metric in evaluator.metrics}
+    for option_name, metrics in (("--align", conll18.METRICS), ("--enhanced", enhanced.METRICS)):
+        others = {metric.lower(): metric for metric in metrics}
+        if "las" in known and name.lower() in others.keys() - known:
+            message = f"{others[name.lower()]} needs {option_name}"
+            raise typer.BadParameter(message, param_hint="--metric")
+    return find_metric(name, evaluator.metrics)

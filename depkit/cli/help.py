@@ -74,6 +74,12 @@ class Command(_HelpLayout, TyperCommand):
         """Parse a command line."""
         options = {name for parameter in self.get_params(context) for name in parameter.opts}
         rest: list[str] = super().parse_args(context, replace_old_names(arguments, options))
+        for parameter in self.params:
+            value = context.params.get(parameter.name)
+            is_empty = "" in (value if isinstance(value, list) else [value])
+            if is_empty and _is_given_file(parameter, context):
+                # For example, a variable of the shell has no value.
+                context.fail(f"the value of {_usual_name(parameter)} is empty")
         return rest
 
     def invoke(self, context: Any) -> Any:
@@ -116,6 +122,19 @@ class Command(_HelpLayout, TyperCommand):
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def _is_given_file(parameter: Any, context: Any) -> bool:
+    """Return whether the value of a parameter is from the command line and names files."""
+    is_given = context.get_parameter_source(parameter.name).name == "COMMANDLINE"
+    is_argument = parameter.param_type_name == "argument"
+    return is_given and (is_argument or parameter.metavar in ("FILE", "DIR", "TREEBANK"))
+
+
+def _usual_name(parameter: Any) -> str:
+    """Return the name that the help shows: that of an argument, or the long one of an option."""
+    is_argument = parameter.param_type_name == "argument"
+    return str(parameter.metavar if is_argument else max(parameter.opts, key=len))
 
 
 class Group(_HelpLayout, TyperGroup):

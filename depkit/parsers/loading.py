@@ -166,10 +166,10 @@ def _load_on_onnx(path: Path, threads: int | None, settings: Sequence[str]) -> P
     check_treebank(config.inputs.treebank_name, vocabulary)
     family = get_family(config)
     assert family.array_network is not None
+    check_weights(path)  # ONNX Runtime would not notice that the graphs refer to damaged weights.
     try:
         network = family.array_network(Graphs(find_graphs(path)))
     except ValueError as error:
-        check_weights(path)  # the graphs refer to them
         raise ModelError(f"{path} is damaged: {error}") from None
     engine = OnnxEngine(network, all(part.depends_on_form for part in used_parts(config.inputs)))
     tokenizer = read_tokenizer_on_onnx(path)

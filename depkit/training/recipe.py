@@ -118,7 +118,8 @@ class TokenizerTraining:
     enabled: bool = True  # train a tokenizer if the treebank contains its text
     size: int = setting(80, minimum=1)  # of the network's layers
     dropout: float = setting(0.1, below=1)  # of the outputs of the layers
-    epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)  # more for a small treebank
+    # number of epochs; more for a small treebank, until there are 300 updates
+    epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)
     rate: float = 4e-3  # the highest learning rate
     # The share of the parts of paragraphs of which an epoch also has a variant: in capital letters,
     # with made-up names, with less white space and others

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from depkit.files.errors import FormatError
-from tests.cli.commands import Command, write_tree
+from tests.cli.commands import Command, assert_fails, write_tree
 
 run = Command("eval")
 
@@ -291,3 +291,15 @@ def test_mistakes_with_trees_are_reported(arguments: list[str], code: int, messa
 @pytest.mark.usefixtures("trees")
 def test_parameters_of_evalb_are_refused_for_dependency_trees() -> None:
     assert f"but {GOLD} has none" in run(GOLD, WORSE, "--evalb", "collins", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-b", "mlas"], "--metric: MLAS needs --align;"),
+        (["-b", "ELAS"], "--metric: ELAS needs --enhanced;"),
+        (["-b", "FEATS", "--align"], "--metric: there is no metric 'FEATS'; choose from"),
+    ],
+)
+def test_a_metric_names_the_option_that_it_needs(arguments, message, capfd) -> None:
+    assert_fails(capfd, ["eval", GOLD, WORSE, *arguments], 2, message)

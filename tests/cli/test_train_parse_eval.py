@@ -91,13 +91,16 @@ def test_a_full_disk_is_an_error_of_one_line(model, command):
     assert result.stderr.decode().splitlines() == [message]
 
 
-def test_interrupted_parsing_leaves_no_partial_file(model, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGHUP, 129), (signal.SIGTERM, 143)]
+)
+def test_interrupted_parsing_leaves_no_partial_file(number, status, model, tmp_path):
     out = tmp_path / "out.conllu"
     process = subprocess.Popen(
         [*DEPKIT, "parse", "--model", str(model), "-o", str(out)],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-        # A shell that runs the tests in the background makes them ignore SIGINT.
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        # A shell that runs the tests in the background makes them ignore SIGINT, and nohup SIGHUP.
+        preexec_fn=partial(signal.signal, number, signal.SIG_DFL),
     )  # fmt: skip
     process.stdin.write(TINY.read_bytes() * 20)
     process.stdin.flush()
@@ -105,8 +108,8 @@ def test_interrupted_parsing_leaves_no_partial_file(model, tmp_path):
     while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert list(tmp_path.iterdir()) != [out]
-    process.send_signal(signal.SIGINT)
-    assert (process.wait(60), process.stderr.read()) == (130, b"")
+    process.send_signal(number)
+    assert (process.wait(60), process.stderr.read()) == (status, b"")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -251,11 +254,16 @@ def test_an_empty_file_parses_to_nothing(model, tmp_path, capfd):
         ),
         (["--max-time", "0s"], "no time to train"),
         (["--seed", "99999999999999999"], "--seed"),
-        (["--dev-split", "7", "--dev", ""], "between 0 and 1"),
     ],
 )
 def test_invalid_options_are_rejected_before_training(extra, message, tmp_path, capfd):
     assert_fails(capfd, [*train(tmp_path / "m"), *extra], 1 if "nowhere" in message else 2, message)
+    assert not (tmp_path / "m").exists()
+
+
+def test_the_share_of_dev_is_checked(tmp_path, capfd):
+    arguments = ["train", str(TINY), "--dev-split", "7", "-o", str(tmp_path / "m")]
+    assert_fails(capfd, arguments, 2, "between 0 and 1")
     assert not (tmp_path / "m").exists()
 
 

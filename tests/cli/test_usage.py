@@ -45,6 +45,9 @@ from tests.conftest import TINY
         ("train x -o y --dev-split half", "--dev-split half: give a number; see"),
         ("eval a b --punct x", r"--punct: there is no .*'x'; .*tags:A,B,\.\.\.; see depkit"),
         ("eval a b --encoding morse", "--encoding: there is no encoding 'morse'; "),
+        ("train x -o ", "the value of --output is empty; see depkit train --help"),
+        ("parse x --output-dir=", "the value of --output-dir is empty; see depkit parse --help"),
+        ("parse ", "the value of FILE is empty; see depkit parse --help"),
     ],
 )  # fmt: skip
 def test_usage_errors_say_where_help_is(arguments: str, message: str, capfd) -> None:

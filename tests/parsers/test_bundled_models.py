@@ -1,6 +1,7 @@
 """The bundled models: their cards, sizes and licences, and that each reads text of its language."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,13 @@ def test_front_matter(tmp_path):
 def test_a_similar_model_is_suggested_for_an_unknown_name(name, advice):
     with pytest.raises(ModelError, match=re.escape(advice)):
         find_model(name)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.onnx"])
+def test_a_damaged_file_of_a_copy_is_named(name, tmp_path):
+    for path in model_files(BUNDLED / "de"):
+        shutil.copy(path, tmp_path)
+    damaged = tmp_path / name
+    damaged.write_bytes(bytes(damaged.stat().st_size))  # as after an interrupted copy
+    with pytest.raises(ModelError, match=rf"damaged: .*{name}|{name} is damaged"):
+        depkit.load(tmp_path)

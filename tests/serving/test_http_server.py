@@ -122,7 +122,8 @@ def test_a_text_is_answered_field_by_field(server, parser):
     assert list(answer) == ["model", "acknowledgements", "result"]
     assert answer["model"] == "en-ewt"
     assert answer["acknowledgements"] == [
-        "treebank: UD English-EWT", "licence of the model: cc-by-sa-4.0"
+        "treebank: UD English-EWT", "treebank: UD English-GUM",
+        "licence of the model: cc-by-sa-4.0"
     ]  # fmt: skip
     assert result(server, data=TEXT, **ALL) == to_text(parser.parse(TEXT, "predict"))
 

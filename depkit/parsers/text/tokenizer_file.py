@@ -100,7 +100,11 @@ def read_tokenizer_on_onnx(directory: Path) -> Tokenizer | None:
     from depkit.parsers.text.arrays import TokenizerArrays
 
     def make_engine(path: Path, characters: int, description: dict[str, Any]) -> Engine:
-        return OnnxEngine(TokenizerArrays(Graphs({"tokenizer": directory / TOKENIZER_GRAPH})))
+        graph = directory / TOKENIZER_GRAPH
+        try:
+            return OnnxEngine(TokenizerArrays(Graphs({"tokenizer": graph})))
+        except ValueError as error:
+            raise ModelError(f"{directory} is damaged: {error}") from None
 
     return _read_tokenizer(directory, make_engine)
 
