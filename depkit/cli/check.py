@@ -41,10 +41,10 @@ def check_command(
     end. The last lines are a table of counts by code. With --quiet, only errors are printed.
 
     An error means that a sentence cannot be read, or that its tree or its text is not well-formed.
-    depkit train and depkit eval read sentences without well-formed trees, but note them. A warning
-    means that UD validation (levels 1 and 2) would reject the file, that MISC has an empty part, or
-    that --train has found a problem; --ud turns the warnings of UD validation into errors. A note
-    is only a hint. The exit status is 1 if there are errors.
+    depkit train and depkit eval accept sentences whose tree is not well-formed, but print a note.
+    A warning means that UD validation (levels 1 and 2) would reject the file, that MISC has an
+    empty part, or that --train has found a problem; --ud turns the warnings of UD validation into
+    errors. A note is only a hint. The exit status is 1 if there are errors.
 
     Example: depkit check --train train.conllu dev.conllu test.conllu
     """

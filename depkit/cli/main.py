@@ -154,12 +154,11 @@ def _depkit(
 def main() -> None:
     """Entry point of the console script."""
     signal.signal(signal.SIGTERM, _exit_on_signal)
-    hang_up = getattr(
-        signal, "SIGHUP", None
-    )  # The terminal has been closed. Windows has no signal.
+    # SIGHUP: the terminal was closed. Windows does not have this signal.
+    hang_up = getattr(signal, "SIGHUP", None)
     if hang_up and signal.getsignal(hang_up) is signal.SIG_DFL:  # not started by nohup
         signal.signal(hang_up, _exit_on_signal)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it is not ignored
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # Ctrl-C is not ignored
         signal.signal(signal.SIGINT, _interrupt)
     _buffer_stdout()
     try:

@@ -91,25 +91,24 @@ def end_with_parent(parent: int) -> None:
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Delay Ctrl-C until the end of the block; processes that it starts never receive it.
+    """Delay Ctrl-C until the end of the block; processes that it starts do not receive it.
 
-    In other threads than the main one, which Python does not interrupt, only the processes are
-    protected, and on Windows, they are not.
+    In threads other than the main one, nothing is delayed, because Python interrupts only the main
+    thread. On Windows, the processes do receive Ctrl-C.
     """
     mask = getattr(signal, "pthread_sigmask", None)
     received: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
-    is_delayed = threading.current_thread() is threading.main_thread() and callable(handler)
-    if is_delayed:  # Another thread may receive the signal.
+    has_handler = threading.current_thread() is threading.main_thread() and callable(handler)
+    if has_handler:  # The mask does not suffice: another thread may receive the signal.
         signal.signal(signal.SIGINT, lambda number, _: received.append(number))
-    if mask:
-        mask(signal.SIG_BLOCK, {signal.SIGINT})
+    blocked = mask(signal.SIG_BLOCK, {signal.SIGINT}) if mask else set()
     try:
         yield
     finally:
         if mask:
-            mask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        if is_delayed:
+            mask(signal.SIG_SETMASK, blocked)
+        if has_handler:
             signal.signal(signal.SIGINT, handler)
         if received:
             signal.raise_signal(signal.SIGINT)

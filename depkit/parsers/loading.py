@@ -166,7 +166,7 @@ def _load_on_onnx(path: Path, threads: int | None, settings: Sequence[str]) -> P
     check_treebank(config.inputs.treebank_name, vocabulary)
     family = get_family(config)
     assert family.array_network is not None
-    check_weights(path)  # ONNX Runtime would not notice that the graphs refer to damaged weights.
+    check_weights(path)  # ONNX Runtime reads them without their header.
     try:
         network = family.array_network(Graphs(find_graphs(path)))
     except ValueError as error:

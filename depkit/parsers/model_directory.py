@@ -171,7 +171,7 @@ def find_graphs(directory: Path) -> dict[str, Path]:
 
 
 def check_weights(directory: Path) -> None:
-    """Check that a model's file of weights is there and complete, or raise ModelError."""
+    """Check the size and the header of a model's file of weights, or raise ModelError."""
     from safetensors import SafetensorError, safe_open
 
     path = directory / WEIGHTS

@@ -94,7 +94,7 @@ def _submit(
 def _start_worker(plan: Plan, devices: "Queue[str]") -> None:
     """Load the models in a new process."""
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows, see `_submit`
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # needed on Windows only, see `_submit`
     _worker = Worker(replace(plan, job=replace(plan.job, device=devices.get())))
 
 

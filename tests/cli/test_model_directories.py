@@ -28,7 +28,7 @@ def test_a_directory_with_the_name_of_a_bundled_model_is_named_by_its_path(frenc
 
 
 def test_an_empty_name_is_refused(capfd):
-    assert_fails(capfd, ["parse", "--model", ""], 1, "the name of the model is empty")
+    assert_fails(capfd, ["parse", "--model", ""], 2, "the value of --model is empty")
 
 
 @pytest.mark.parametrize(

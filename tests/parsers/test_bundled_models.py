@@ -154,6 +154,6 @@ def test_a_damaged_file_of_a_copy_is_named(name, tmp_path):
     for path in model_files(BUNDLED / "de"):
         shutil.copy(path, tmp_path)
     damaged = tmp_path / name
-    damaged.write_bytes(bytes(damaged.stat().st_size))  # as after an interrupted copy
+    damaged.write_bytes(bytes(damaged.stat().st_size))  # all zeros
     with pytest.raises(ModelError, match=rf"damaged: .*{name}|{name} is damaged"):
         depkit.load(tmp_path, engine="onnx")

@@ -1,21 +1,21 @@
 """Marks between the parts of compounds in lemmas, such as `#` in the Finnish `työ#päivä`.
 
 Only some treebanks write such marks. An edit script adds them at the ends of a word only. Inside a
-word that the lemma dictionary does not have, they are added between the parts that make the lemma
-most probable, if parts are drawn independently (Creutz and Lagus 2002; here, the parts are those of
-the lemmas in the dictionary).
+word that the lemma dictionary does not have, they are added so that its parts are most probable,
+assuming that parts are independent (Creutz and Lagus 2002; here, the parts are those of the lemmas
+in the dictionary).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import inf, log
+from unicodedata import category
 
-SHARE = 0.01  # of the lemmas must have a mark, so that it is added to others
-# The weight of a part in another place than where it has been seen (at the end of a lemma, or
-# before the end); the number of times that an unknown part without characters would have been seen;
-# how much less probable each character makes an unknown part, in units of the entropy of
-# characters. They were chosen on the held-out sentences of two treebanks (Finnish-TDT, Korean-GSD).
-ELSEWHERE, UNKNOWN, PER_CHARACTER = 0.3, 10.0, 0.6
+SHARE = 0.01  # the share of lemmas that must have a mark before it is added to others
+# These settings were chosen on the held-out sentences of two treebanks (Finnish-TDT, Korean-GSD).
+ELSEWHERE = 0.3  # the weight of a part that is seen only in another place: last, or before others
+UNKNOWN = 10.0  # the count that is assumed for an unknown part without characters
+PER_CHARACTER = 0.6  # the cost of each of its characters, in units of the entropy of characters
 LONGEST = 20  # characters of a known part
 CACHE_SIZE = 20_000  # in words; the cache is emptied when it is full
 
@@ -25,21 +25,25 @@ Scores = Mapping[str, float]  # of parts
 class Compounds:
     """The parts of the lemmas of a dictionary.
 
-    lemmas: a form of each lemma. mark: the mark between parts, "" if there is none. unmarked: the
-    compounds without their marks, and the lemmas with them.
+    form_of_lemma: each lemma with one of its forms. mark: the mark between parts, "" if there is
+    none. unmarked: from each compound without its marks to its lemma.
     """
 
-    def __init__(self, lemmas: Mapping[str, str]) -> None:
-        self.mark = mark = _find_mark(lemmas)
-        self.unmarked = {x.replace(mark, ""): x for x in lemmas if mark and mark in x}
+    def __init__(self, form_of_lemma: Mapping[str, str]) -> None:
+        self.mark = _find_mark(form_of_lemma)
+        self.unmarked: dict[str, str] = {}
         self._cache: dict[tuple[str, bool], list[str]] = {}
         if self.mark:
-            self._learn(lemmas)
+            self._learn(form_of_lemma)
 
-    def _learn(self, lemmas: Iterable[str]) -> None:
+    def _learn(self, form_of_lemma: Mapping[str, str]) -> None:
         characters, inner, last = Counter[str](), Counter[str](), Counter[str]()
-        for lemma in lemmas:
-            *parts, end = lemma.split(self.mark)
+        for lemma, form in form_of_lemma.items():
+            *parts, end = [lemma] if self.mark in form else lemma.split(self.mark)
+            if not (end and all(parts)):  # a mark is not between parts
+                parts, end = [], lemma
+            if parts and (unmarked := "".join([*parts, end])) not in form_of_lemma:
+                self.unmarked.setdefault(unmarked, lemma)
             inner.update(parts)
             last[end] += 1
             characters.update(lemma)
@@ -64,14 +68,15 @@ class Compounds:
         return self.mark.join([*parts, *self._split(end, is_last=True)])
 
     def _split(self, chunk: str, is_last: bool) -> list[str]:
-        if chunk in self._seen[is_last]:
+        if not chunk or chunk in self._seen[is_last]:
             return [chunk]
         key = chunk, is_last
-        if key not in self._cache:
+        parts = self._cache.get(key)
+        if parts is None:
             if len(self._cache) >= CACHE_SIZE:
                 self._cache.clear()
-            self._cache[key] = self._find_parts(chunk, is_last)
-        return self._cache[key]
+            self._cache[key] = parts = self._find_parts(chunk, is_last)
+        return parts
 
     def _find_parts(self, chunk: str, is_last: bool) -> list[str]:
         """Find the most probable parts of a chunk (Viterbi algorithm)."""
@@ -89,10 +94,10 @@ class Compounds:
                 continue
             table = self._scores[is_last and end == size]
             best, start = unknown, unknown_start
-            for other in scores:
-                if end - other <= LONGEST and (known := table.get(chunk[other:end])) is not None:
-                    if scores[other] + known > best:
-                        best, start = scores[other] + known, other
+            for other in range(max(0, end - LONGEST), end):
+                known = table.get(chunk[other:end])
+                if known is not None and other in scores and scores[other] + known > best:
+                    best, start = scores[other] + known, other
             scores[end], starts[end] = best, start
         parts, end = [], size
         while end:
@@ -101,17 +106,17 @@ class Compounds:
         return parts[::-1]
 
 
-def _find_mark(lemmas: Mapping[str, str]) -> str:
+def _find_mark(form_of_lemma: Mapping[str, str]) -> str:
     """Find the mark that some lemmas have, but not their forms."""
     marks = Counter(
         character
-        for lemma, form in lemmas.items()
+        for lemma, form in form_of_lemma.items()
         if not lemma.isalnum()
         for character in set(lemma[1:-1]) - set(form)
-        if not character.isalnum() and not character.isspace()
+        if category(character)[0] in "PS"  # punctuation and symbols
     )
     mark, count = max(marks.items(), key=lambda item: item[1], default=("", 0))
-    return mark if count > SHARE * len(lemmas) else ""
+    return mark if count > SHARE * len(form_of_lemma) else ""
 
 
 def _score_parts(here: Mapping[str, int], elsewhere: Mapping[str, int], num_parts: int) -> Scores:

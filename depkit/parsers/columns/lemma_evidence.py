@@ -95,7 +95,7 @@ class Evidence:
             None if script == NO_LEMMA else parse_script(script) for script in dictionary.scripts
         ]
         words: list[tuple[str, str, WordClass, str, Edit]] = []
-        forms: dict[str, str] = {}
+        form_of_lemma: dict[str, str] = {}
         for form, flat in dictionary.forms.items():
             low, shape = lower(form, self.dotless), capitalisation(form, self.dotless)
             for tags, script in zip(flat[::3], flat[1::3], strict=True):
@@ -104,22 +104,22 @@ class Evidence:
                     continue
                 word_class, (case, edit) = classes[tags], parsed
                 lemma = apply_edit(form, case, edit) or form
-                forms[lemma] = form
+                form_of_lemma.setdefault(lemma, form)
                 self.lemmas[word_class[0]].add(lemma)
                 words.append((low, shape, word_class, case, edit))
         changes = {(low, edit) for low, _, _, _, edit in words if len(edit) == 4}
-        self._changes = Counter(find_change(low, edit) for low, edit in changes)
+        self._changes = Counter(cut_and_added(low, edit) for low, edit in changes)
         for low, shape, word_class, case, edit in words:
             if self.attests(low, edit):
                 self._words[word_class].append((low[::-1], edit))
                 self._cases[word_class, shape][case] += 1
-        self.compounds = Compounds(forms)
+        self.compounds = Compounds(form_of_lemma)
         for lemmas in self.lemmas.values():
             unmarked = self.compounds.unmarked.items()
             lemmas.update([lemma for lemma, marked in unmarked if marked in lemmas])
 
     def attests(self, low: str, edit: Edit) -> bool:
-        """Return whether the edit takes away and adds the same characters in a known word.
+        """Return whether some known word loses and gains the same characters by this edit.
 
         If it replaces the beginning of the word, two words must have it. low: a lower-case form
         that is long enough for the edit.
@@ -127,7 +127,7 @@ class Evidence:
         if len(edit) == 1:
             return False
         replaces_beginning = bool(edit[0] and edit[1])
-        return self._changes[find_change(low, edit)] > replaces_beginning
+        return self._changes[cut_and_added(low, edit)] > replaces_beginning
 
     def find_ending(self, word_class: WordClass, low: str) -> Ending:
         """Return the words of a class that share the longest ending with a lower-case form."""
@@ -165,7 +165,7 @@ def _shared_length(a: str, b: str) -> int:
     return sum(takewhile(bool, map(eq, a, b)))
 
 
-def find_change(low: str, edit: Edit) -> tuple[str, str, str, str]:
+def cut_and_added(low: str, edit: Edit) -> tuple[str, str, str, str]:
     """Return what an edit takes away and adds in front, and behind; low: a lower-case form."""
     assert len(edit) == 4
     cut_front, add_front, cut_behind, add_behind = edit

@@ -50,7 +50,7 @@ def _read_candidates(
 ) -> list[list[Scored]]:  # fmt: skip
     """Return the best values of a column with their scores, for each of some words.
 
-    There are none for a word that the dictionary has with another UPOS.
+    The list is empty for a word that the dictionary has with another UPOS.
     """
     indices, scores = (best[f"{name}_{kind}"][words].tolist() for kind in ("best", "score"))
     return [

@@ -113,7 +113,9 @@ class Lemmatizer:
             score += lowest + TAGS * value
             if score > best_score:
                 best, best_score = lemma, score
-        return best if best in word.other_lemmas else self.evidence.compounds.add_marks(form, best)
+        if best in word.other_lemmas or tags[0] == "PROPN":  # names are rarely compounds
+            return best
+        return self.evidence.compounds.add_marks(form, best)
 
     def _likely_tags(
         self, tags: Tags, candidates: Mapping[str, Sequence[Scored]]
@@ -128,14 +130,14 @@ class Lemmatizer:
         kept = xpos if has_xpos else feats
         rest = candidates.get("xpos" if has_xpos else "feats") or [(kept, 0.0)]
         likely: list[tuple[Tags, float]] = []
-        worst = -inf
+        limit = -inf
         for first, a in candidates.get("upos") or [(upos, 0.0)]:
             for second, b in rest:
-                if a + b <= worst:
+                if a + b <= limit:
                     break
                 new = (first, second, feats) if has_xpos else (first, xpos, second)
                 if not likely:
-                    worst = a + b - TAGS_MARGIN
+                    limit = a + b - TAGS_MARGIN
                 elif find_word_class(new) not in self.evidence.classes:
                     continue
                 likely.append((new, a + b))
