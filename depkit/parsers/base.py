@@ -154,7 +154,7 @@ class Parser(ABC):
 
         >>> import depkit
         >>> parser = depkit.load()
-        >>> for sentence in parser.parse([["Birds", "sing"]], prob=True):
+        >>> for sentence in parser.parse([["Birds", "sing", "."]], prob=True):
         ...     print(sentence[0].head, "ArcProb" in sentence[0].misc)
         sing True
 
