@@ -163,8 +163,8 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     if "LGPL-LR" in licences:
         model_licence += ", and what derives from treebanks under LGPL-LR is licensed LGPL-LR"
     settings = shlex.join(setting_options(code))
-    text = (model / CARD).read_text("utf-8")
-    lines = text[text.index("# ") :].splitlines()  # without the front matter
+    original = (model / CARD).read_text("utf-8")
+    lines = original[original.index("# ") :].splitlines()  # without the front matter
     card = CARD_TEXT.format(
         code=code, name=facts["name"], dev=names[0], las_gold=gold["LAS"], las_raw=raw["LAS"],
         words_per_second=speed(model, text),
