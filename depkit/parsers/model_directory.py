@@ -316,7 +316,8 @@ def _read_text(directory: Path, name: str, max_size: int) -> str:
                 f"{directory} is an ensemble whose training is not finished; run the command that"
                 " started the training again to finish it"
             ) from None
-        raise ModelError(f"{directory} is not a model: it has no {name}") from None
+        missing = f"{VOCABULARY} or {PACKED_VOCABULARY}" if name == VOCABULARY else name
+        raise ModelError(f"{directory} is not a model: it has no {missing}") from None
     except (UnicodeDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise ModelError(f"{directory / name} is damaged: {error}") from None
 

@@ -28,6 +28,7 @@ KNOWN, FREQUENT = 0.6, 1 / 3
 NUM_FREQUENT = 100  # the number of the most frequent words; most of them are function words
 MIN_WORDS = 12  # A shorter text may consist of names.
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?>|<!|&(?:nbsp|amp|lt|gt|quot|#\d+);")
+_JSON = re.compile(r'[\[{]+"\w+": ?["\[{\d]')
 
 
 @dataclass
@@ -94,9 +95,11 @@ def find_input_warnings(
 
     There is a warning if the text is in a known language that is not that of the model; or else if
     most letters are unknown to the model; or else if the letters or the words seem to be of another
-    language; and one if the text contains HTML markup at least three times and at least once in
-    four sentences. Letters are not checked for a model that reads a transformer, which knows more
-    letters. model: the name or the directory of the model; "" for an unknown language.
+    language; one if the text contains HTML markup at least three times and at least once in four
+    sentences; and one if the first sentence begins as a JSON object does. Letters are not checked
+    for a model that reads a transformer, which knows more letters.
+
+    model: the name or the directory of the model; "" for an unknown language.
     """
     texts = [_text_of(sentence) for sentence in sentences]
     if warning := _find_other_language(parser, sentences, " ".join(texts), model):
@@ -113,6 +116,11 @@ def find_input_warnings(
         yield (
             f"{file}: the text looks like HTML; the model parses markup as if it were words, so"
             " remove it first"
+        )
+    if texts and _JSON.match(texts[0]):
+        yield (
+            f"{sentences[0].file}: the text looks like JSON; the model parses braces and keys as if"
+            " they were words, so extract the text first"
         )
 
 
