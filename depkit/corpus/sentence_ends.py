@@ -4,7 +4,7 @@ Each rule has a name. A tokenizer lists the names of the rules that its treebank
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 _LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # or an accent, which can be the last part of a letter
 # Where a sentence ends if white space follows, and then an inverted mark or a letter. A match ends
@@ -23,8 +23,8 @@ ENDS = {
 CONTINUATIONS = {
     "initials": 0, "middle initials": 3, "spaced marks": 0, "ellipses": 3, "capitals": 0,
 }  # fmt: skip
-# The rule that no sentence ends where `is_joined` returns True
-JOINED = "joined characters"
+# The rules that no sentence ends where `is_joined` or `is_enclosed` returns True
+JOINED, ENCLOSED = "joined characters", "enclosed words"
 
 # The full stop after a single letter, if a letter follows
 _INITIAL = re.compile(rf"\.(?<={_LETTER}\.)(?<!\S{_LETTER}\.)(?=\s+{_LETTER})")
@@ -41,6 +41,13 @@ _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
 _INNER = frozenset("&/\\@#_+=%,-([{«„“「『（【¿¡")  # no sentence ends after these
 _CLOSING = frozenset("\"')]}»”’」』）】")
+_LONGEST_ENCLOSED = 80  # characters
+# What is between brackets or quotation marks
+_ENCLOSED = re.compile(
+    rf"\([^()]{{1,{_LONGEST_ENCLOSED}}}\)|\[[^\[\]]{{1,{_LONGEST_ENCLOSED}}}\]"
+    rf"|«[^«»]{{1,{_LONGEST_ENCLOSED}}}»|[“„][^“”„]{{1,{_LONGEST_ENCLOSED}}}[“”]"
+    rf"|\"(?<!\w\")[^\"]{{1,{_LONGEST_ENCLOSED}}}\"(?!\w)"
+)
 
 
 def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
@@ -124,16 +131,32 @@ def is_joined(text: str, offset: int) -> bool:
     )
 
 
-def move_end(text: str, offset: int, stop: int) -> int:
+def is_enclosed(text: str, offset: int) -> bool:
+    """Whether the character at an offset is between brackets or quotation marks, and not final.
+
+    The first bracket or mark is between them, too: no sentence ends after it.
+    """
+    if text[offset] in _FINAL:
+        return False
+    matches = _ENCLOSED.finditer(
+        text, max(0, offset - _LONGEST_ENCLOSED), offset + _LONGEST_ENCLOSED + 1
+    )
+    return any(match.start() <= offset < match.end() - 1 for match in matches)
+
+
+def move_end(text: str, offset: int, stop: int, names: Container[str]) -> int:
     """Return where a sentence ends that seems to end after the character at an offset.
 
-    This is the offset itself if white space or the end of the text follows or `is_joined` returns
-    False; otherwise the last of the closing marks that follow a final mark, or -1 if there are none
-    or if the sentence goes on after them, with a lower-case letter, a comma or a Japanese particle.
+    This is the offset itself if the end of the text follows, or if the rules with these names do
+    not say otherwise. It is -1 if no sentence ends there or nearby: where `is_enclosed` returns
+    True, and where `is_joined` does. If closing marks follow a final mark, however, the sentence
+    ends after them, unless it goes on with a lower-case letter, a comma or a Japanese particle.
     stop: the end of the text.
     """
-    if offset + 1 == stop or text[offset + 1].isspace() or not is_joined(text, offset):
+    if offset + 1 == stop:
         return offset
+    if text[offset + 1].isspace() or JOINED not in names or not is_joined(text, offset):
+        return -1 if ENCLOSED in names and is_enclosed(text, offset) else offset
     end = offset
     while end + 1 < stop and text[end + 1] in _CLOSING:
         end += 1

@@ -16,10 +16,12 @@ from depkit.corpus.patterns import MARKS, PATTERNS, find_marks, find_matches
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.sentence_ends import (
     CONTINUATIONS,
+    ENCLOSED,
     ENDS,
     JOINED,
     find_continuations,
     find_ends,
+    is_enclosed,
     is_joined,
 )
 from depkit.corpus.text import Token
@@ -368,9 +370,9 @@ def _make_tokenizer(
 def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the names of the rules of `corpus.sentence_ends` that treebanks do not contradict.
 
-    At most a tenth of the places that a rule finds contradict it, and for JOINED at most one in a
-    hundred ends of sentences. Of several treebanks, only the one as which text is split is
-    considered, but all for CONTINUATIONS, which are rare.
+    At most a tenth of the places that a rule finds contradict it, and for JOINED and ENCLOSED at
+    most one in a hundred ends of sentences. Of several treebanks, only the one as which text is
+    split is considered, but all for CONTINUATIONS, which are rare.
     """
     first = [passage for passage in passages if passage.treebank == 0]
     rules = {name: (find_continuations, n) for name, n in CONTINUATIONS.items()}
@@ -384,13 +386,16 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
         num_wrong = sum(end != (name in ENDS) for end in is_end)
         if len(is_end) >= min_matches and 10 * num_wrong <= len(is_end):
             yield name
-    are_joined = [
-        not passage.text[offset + 1].isspace() and is_joined(passage.text, offset)
+    ends = [
+        (passage.text, offset)
         for passage in first
         for offset in np.flatnonzero(passage.ends[:-1] == SENTENCE).tolist()
     ]
-    if 100 * sum(are_joined) <= len(are_joined):
-        yield JOINED
+    num_joined = sum(not text[n + 1].isspace() and is_joined(text, n) for text, n in ends)
+    num_enclosed = sum(is_enclosed(text, offset) for text, offset in ends)
+    for name, num_wrong in ((JOINED, num_joined), (ENCLOSED, num_enclosed)):
+        if 100 * num_wrong <= len(ends):
+            yield name
 
 
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:

@@ -6,9 +6,12 @@ import pytest
 
 from depkit.corpus.sentence_ends import (
     CONTINUATIONS,
+    ENCLOSED,
     ENDS,
+    JOINED,
     find_continuations,
     find_ends,
+    is_enclosed,
     move_end,
 )
 
@@ -94,13 +97,55 @@ def test_places_where_no_sentence_ends_are_found(name, marked):
 )
 def test_an_end_inside_joined_characters_is_moved_to_closing_marks_or_left_out(text, moved):
     offset, text = text.index("|") - 1, text.replace("|", "")
-    end = move_end(text, offset, len(text))
+    end = move_end(text, offset, len(text), {JOINED})
     assert (text[: end + 1] + "|" + text[end + 1 :] if end >= 0 else text) == moved
 
 
 def test_the_end_of_a_text_ends_a_sentence_although_another_text_follows():
-    assert move_end("ab", 0, 1) == 0
-    assert move_end("(a.)b", 2, 4) == 3
+    assert move_end("ab", 0, 1, {JOINED}) == 0
+    assert move_end("(a.)b", 2, 4, {JOINED}) == 3
+    assert move_end("(a b)", 1, 2, {ENCLOSED}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("« De Blauwe| Lotus » is", {ENCLOSED}),
+        ("He read “The Blue| Lotus”.", {ENCLOSED}),
+        ("Er liest „Der blaue| Lotus“.", {ENCLOSED}),
+        ('He read "The Blue| Lotus".', {ENCLOSED}),
+        ("Ed (born 1 May| 1913)", {JOINED, ENCLOSED}),
+        ("see (|a or b)", {ENCLOSED}),
+        ("see [a| B]", {ENCLOSED}),
+        ('(read "The| Lotus", too)', {ENCLOSED}),
+    ],
+)
+def test_no_sentence_ends_inside_brackets_or_quotation_marks_without_a_final_mark(text, names):
+    offset, text = text.index("|") - 1, text.replace("|", "")
+    assert is_enclosed(text, offset)
+    assert move_end(text, offset, len(text), names) == -1
+    assert move_end(text, offset, len(text), names - {ENCLOSED}) in (offset, -1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "« De Lotus »| Verhaal",
+        "« Hij komt.| Ga » is",
+        "He left (he was ill).| Then",
+        "He (a) left| and (b)",
+        'the "A"| and the "B"',
+        '5"| or 6"',
+        "“a”| b “c”",
+        "(a| b",
+        "a| b)",
+        f"({'a' * 50}| {'b' * 50})",
+        f"({'a ' * 50}| (b))",
+    ],
+)
+def test_a_sentence_can_end_outside_brackets_and_after_final_marks_or_long_ones(text):
+    offset, text = text.index("|") - 1, text.replace("|", "")
+    assert move_end(text, offset, len(text), {ENCLOSED}) == offset
 
 
 @pytest.mark.parametrize("unit", ["a. ", ". ", "... ", ".) ", "? ", ".", "  ", "A. B ", "%. "])
@@ -109,4 +154,6 @@ def test_long_texts_are_searched_in_linear_time(unit):
     text = unit * (200_000 // len(unit))
     for find, names in (find_ends, ENDS), (find_continuations, CONTINUATIONS):
         assert all(0 <= offset < len(text) for offset in find(text, names))
-    assert move_end("." + ")" * 200_000, 0, 200_001) == 200_000
+    assert move_end("." + ")" * 200_000, 0, 200_001, {JOINED}) == 200_000
+    assert not any(is_enclosed(text, offset) for offset in range(0, len(text), 100))
+    assert not any(is_enclosed("[(" * 1000, offset) for offset in range(2000))

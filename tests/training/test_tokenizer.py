@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save
 
 from depkit.corpus.patterns import MARKS, PATTERNS
-from depkit.corpus.sentence_ends import ENDS, JOINED
+from depkit.corpus.sentence_ends import ENCLOSED, ENDS, JOINED
 from depkit.corpus.text import read_text
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
@@ -256,7 +256,7 @@ def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():
     def chosen(*sentences):
         return set(module.choose_sentence_rules(passages_of(sentences, after="_")))
 
-    always = {*ENDS, JOINED, "initials", "spaced marks", "capitals"}
+    always = {*ENDS, JOINED, ENCLOSED, "initials", "spaced marks", "capitals"}
     assert chosen("a") == always
     assert chosen(*["Ann R. Lee ... and"] * 3) == always | {"middle initials", "ellipses"}
     assert chosen(*["Ann R. Lee ... and"] * 3, *["Ann R."] * 9, "Lee") == always | {"ellipses"}
@@ -272,6 +272,11 @@ def test_the_rule_of_joined_characters_is_not_used_if_sentences_end_in_words():
         replace(passage, text="ab" * 60, ends=np.full(120, 2)) for passage in passages_of("a")
     ]
     assert JOINED not in set(module.choose_sentence_rules(joined))
+
+
+def test_the_rule_of_enclosed_words_is_not_used_if_sentences_end_in_brackets():
+    ended = passages_of(["( a", "b )"] * 3, after="_")
+    assert ENCLOSED not in set(module.choose_sentence_rules(ended))
 
 
 def test_training_can_begin_with_another_tokenizer(tiny):

@@ -18,7 +18,7 @@ import numpy as np
 
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
 from depkit.corpus.patterns import find_marks, find_tokens
-from depkit.corpus.sentence_ends import JOINED, find_continuations, find_ends, move_end
+from depkit.corpus.sentence_ends import find_continuations, find_ends, move_end
 from depkit.corpus.text import Token
 from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.tables import SPECIAL, Table
@@ -157,15 +157,13 @@ class Tokenizer:
         ends[np.searchsorted(offsets, ended, side="right") - 1] = SENTENCE
         symbols = np.searchsorted(offsets, continued, side="right") - 1
         ends[symbols] = np.minimum(ends[symbols], TOKEN)
-        if JOINED not in self.patterns:
-            return
         joined = "".join(text for _, text in texts)
         stops = np.array([begin + len(text) for begin, text in texts])
         last = np.append(offsets[1:], len(joined)) - 1  # characters of the symbols
         symbols = np.flatnonzero(ends == SENTENCE)
         bounds = stops[np.searchsorted(stops, last[symbols], side="right")]
         for symbol, stop in zip(symbols.tolist(), bounds.tolist(), strict=True):
-            end = move_end(joined, int(last[symbol]), stop)
+            end = move_end(joined, int(last[symbol]), stop, self.patterns)
             if end != last[symbol]:
                 ends[symbol] = TOKEN
             if end > last[symbol]:
