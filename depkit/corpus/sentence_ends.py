@@ -23,8 +23,9 @@ ENDS = {
 CONTINUATIONS = {
     "initials": 0, "middle initials": 3, "spaced marks": 0, "ellipses": 3, "capitals": 0,
 }  # fmt: skip
-# The rules that no sentence ends where `is_joined` or `is_enclosed` returns True
-JOINED, ENCLOSED = "joined characters", "enclosed words"
+# The rules that no sentence ends where `is_joined`, `is_enclosed` or `is_unfinished` returns True
+JOINED, ENCLOSED, UNFINISHED = "joined characters", "enclosed words", "unfinished sentences"
+NAMES = (*ENDS, *CONTINUATIONS, JOINED, ENCLOSED, UNFINISHED)
 
 # The full stop after a single letter, if a letter follows
 _INITIAL = re.compile(rf"\.(?<={_LETTER}\.)(?<!\S{_LETTER}\.)(?=\s+{_LETTER})")
@@ -39,6 +40,7 @@ _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
 _LONGEST_IN_CAPITALS = 3  # letters
 _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
+_INSIDE_SENTENCES = frozenset(":;")  # final marks after which a sentence may go on
 _INNER = frozenset("&/\\@#_+=%,-([{«„“「『（【¿¡")  # no sentence ends after these
 _CLOSING = frozenset("\"')]}»”’」』）】")
 _LONGEST_ENCLOSED = 80  # characters
@@ -144,19 +146,34 @@ def is_enclosed(text: str, offset: int) -> bool:
     return any(match.start() <= offset < match.end() - 1 for match in matches)
 
 
+def is_unfinished(text: str, offset: int) -> bool:
+    """Whether white space and a lower-case letter follow the character at an offset.
+
+    This is false for a closing mark and a final one, except `:` and `;`.
+    """
+    if text[offset] in _CLOSING or text[offset] in _FINAL - _INSIDE_SENTENCES:
+        return False
+    following = text[offset + 1 : offset + _WINDOW]
+    return following[:1].isspace() and following.lstrip()[:1].islower()
+
+
 def move_end(text: str, offset: int, stop: int, names: Container[str]) -> int:
     """Return where a sentence ends that seems to end after the character at an offset.
 
     This is the offset itself if the end of the text follows, or if the rules with these names do
-    not say otherwise. It is -1 if no sentence ends there or nearby: where `is_enclosed` returns
-    True, and where `is_joined` does. If closing marks follow a final mark, however, the sentence
-    ends after them, unless it goes on with a lower-case letter, a comma or a Japanese particle.
+    not say otherwise. It is -1 if no sentence ends there or nearby: where `is_enclosed` or
+    `is_unfinished` returns True, and where `is_joined` does. If closing marks follow a final mark,
+    however, the sentence ends after them, unless it goes on with a lower-case letter, a comma or a
+    Japanese particle.
     stop: the end of the text.
     """
     if offset + 1 == stop:
         return offset
     if text[offset + 1].isspace() or JOINED not in names or not is_joined(text, offset):
-        return -1 if ENCLOSED in names and is_enclosed(text, offset) else offset
+        goes_on = (ENCLOSED in names and is_enclosed(text, offset)) or (
+            UNFINISHED in names and is_unfinished(text, offset)
+        )
+        return -1 if goes_on else offset
     end = offset
     while end + 1 < stop and text[end + 1] in _CLOSING:
         end += 1

@@ -19,10 +19,12 @@ from depkit.corpus.sentence_ends import (
     ENCLOSED,
     ENDS,
     JOINED,
+    UNFINISHED,
     find_continuations,
     find_ends,
     is_enclosed,
     is_joined,
+    is_unfinished,
 )
 from depkit.corpus.text import Token
 from depkit.files.digest import digest
@@ -370,9 +372,9 @@ def _make_tokenizer(
 def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the names of the rules of `corpus.sentence_ends` that treebanks do not contradict.
 
-    At most a tenth of the places that a rule finds contradict it, and for JOINED and ENCLOSED at
-    most one in a hundred ends of sentences. Of several treebanks, only the one as which text is
-    split is considered, but all for CONTINUATIONS, which are rare.
+    At most a tenth of the places that a rule finds contradict it, and for JOINED, ENCLOSED and
+    UNFINISHED at most one in a hundred ends of sentences. Of several treebanks, only the one as
+    which text is split is considered, but all for CONTINUATIONS, which are rare.
     """
     first = [passage for passage in passages if passage.treebank == 0]
     rules = {name: (find_continuations, n) for name, n in CONTINUATIONS.items()}
@@ -391,11 +393,12 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
         for passage in first
         for offset in np.flatnonzero(passage.ends[:-1] == SENTENCE).tolist()
     ]
-    num_joined = sum(not text[n + 1].isspace() and is_joined(text, n) for text, n in ends)
-    num_enclosed = sum(is_enclosed(text, offset) for text, offset in ends)
-    for name, num_wrong in ((JOINED, num_joined), (ENCLOSED, num_enclosed)):
-        if 100 * num_wrong <= len(ends):
-            yield name
+    contradictions = {
+        JOINED: sum(not text[n + 1].isspace() and is_joined(text, n) for text, n in ends),
+        ENCLOSED: sum(is_enclosed(*end) for end in ends),
+        UNFINISHED: sum(is_unfinished(*end) for end in ends),
+    }
+    yield from (name for name, number in contradictions.items() if 100 * number <= len(ends))
 
 
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:

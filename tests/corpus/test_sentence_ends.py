@@ -9,9 +9,11 @@ from depkit.corpus.sentence_ends import (
     ENCLOSED,
     ENDS,
     JOINED,
+    UNFINISHED,
     find_continuations,
     find_ends,
     is_enclosed,
+    is_unfinished,
     move_end,
 )
 
@@ -146,6 +148,31 @@ def test_no_sentence_ends_inside_brackets_or_quotation_marks_without_a_final_mar
 def test_a_sentence_can_end_outside_brackets_and_after_final_marks_or_long_ones(text):
     offset, text = text.index("|") - 1, text.replace("|", "")
     assert move_end(text, offset, len(text), {ENCLOSED}) == offset
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("they saw:| growth", True),
+        ("they saw|  growth", True),
+        ("a,| b", True),
+        ("they saw:| Growth", False),
+        ("they saw.| growth", False),
+        ("“Go!”| he said", False),
+        ("(it was)| growth", False),
+        ("vi såg| över", True),
+        ("1| 2", False),
+        ("a|b", False),
+        ("a| ", False),
+    ],
+)
+def test_no_sentence_ends_before_a_lower_case_letter_except_after_final_and_closing_marks(
+    text, expected
+):
+    offset, text = text.index("|") - 1, text.replace("|", "")
+    assert is_unfinished(text, offset) == expected
+    assert move_end(text, offset, len(text), {UNFINISHED}) == (-1 if expected else offset)
+    assert move_end(text, offset, len(text), set()) == offset
 
 
 @pytest.mark.parametrize("unit", ["a. ", ". ", "... ", ".) ", "? ", ".", "  ", "A. B ", "%. "])

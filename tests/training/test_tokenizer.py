@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save
 
 from depkit.corpus.patterns import MARKS, PATTERNS
-from depkit.corpus.sentence_ends import ENCLOSED, ENDS, JOINED
+from depkit.corpus.sentence_ends import ENCLOSED, ENDS, JOINED, UNFINISHED
 from depkit.corpus.text import read_text
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
@@ -256,12 +256,12 @@ def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():
     def chosen(*sentences):
         return set(module.choose_sentence_rules(passages_of(sentences, after="_")))
 
-    always = {*ENDS, JOINED, ENCLOSED, "initials", "spaced marks", "capitals"}
+    always = {*ENDS, JOINED, ENCLOSED, UNFINISHED, "initials", "spaced marks", "capitals"}
     assert chosen("a") == always
     assert chosen(*["Ann R. Lee ... and"] * 3) == always | {"middle initials", "ellipses"}
     assert chosen(*["Ann R. Lee ... and"] * 3, *["Ann R."] * 9, "Lee") == always | {"ellipses"}
-    assert chosen("Why? Because", "it") == always - {"question marks"}
-    assert chosen(*["a.", "/ b"] * 3) == always - {"spaced marks"}
+    assert chosen("Why? Because", "It") == always - {"question marks"}
+    assert chosen(*["A.", "/ B"] * 3) == always - {"spaced marks"}
     assert chosen(*["Why? It"] * 1, *["Why?", "It"] * 9) == always
 
 
@@ -274,9 +274,13 @@ def test_the_rule_of_joined_characters_is_not_used_if_sentences_end_in_words():
     assert JOINED not in set(module.choose_sentence_rules(joined))
 
 
-def test_the_rule_of_enclosed_words_is_not_used_if_sentences_end_in_brackets():
-    ended = passages_of(["( a", "b )"] * 3, after="_")
-    assert ENCLOSED not in set(module.choose_sentence_rules(ended))
+def test_rules_are_not_used_if_sentences_end_in_brackets_or_before_lower_case_letters():
+    def chosen(*sentences):
+        return set(module.choose_sentence_rules(passages_of(sentences, after="_")))
+
+    assert {ENCLOSED, UNFINISHED} <= chosen("( a B )", "C d .", "e")
+    assert {ENCLOSED, UNFINISHED} - chosen(*["( A", "B )"] * 3) == {ENCLOSED}
+    assert {ENCLOSED, UNFINISHED} - chosen("A", "b") == {UNFINISHED}
 
 
 def test_training_can_begin_with_another_tokenizer(tiny):

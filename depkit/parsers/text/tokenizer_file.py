@@ -9,7 +9,7 @@ from safetensors import SafetensorError, safe_open
 
 from depkit.corpus.io import PathLike
 from depkit.corpus.patterns import MARKS, PATTERNS
-from depkit.corpus.sentence_ends import CONTINUATIONS, ENCLOSED, ENDS, JOINED
+from depkit.corpus.sentence_ends import NAMES
 from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.tables import Table, check_symbols
 from depkit.parsers.model_directory import (
@@ -136,7 +136,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         spaces = bool(description["spaces"])
         abbreviations = _read_words(description.get("abbreviations", [])) or frozenset()
         patterns = tuple(description.get("patterns", ()))
-        if not set(patterns) <= {*PATTERNS, *MARKS, *ENDS, *CONTINUATIONS, JOINED, ENCLOSED}:
+        if not set(patterns) <= {*PATTERNS, *MARKS, *NAMES}:
             raise ValueError("it has an unknown pattern")
     except ModelError:
         raise
