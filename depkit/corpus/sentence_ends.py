@@ -7,8 +7,10 @@ import re
 from collections.abc import Container, Iterable, Iterator
 
 _LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # or an accent, which can be the last part of a letter
-# Where a sentence ends if white space follows, and then an inverted mark or a letter. A match ends
-# with the last character of the sentence; the letter is the group.
+MISSING_SPACES = "missing spaces"
+# Where a sentence ends if white space follows, and then an inverted mark or a letter; or, for
+# MISSING_SPACES, if a letter follows and `lacks_space` returns True. A match ends with the last
+# character of the sentence; the letter is the group.
 ENDS = {
     "question marks": re.compile(rf"[?？؟](?=\s+(¿|¡|{_LETTER}))"),
     # `"Come." He` and `« Viens ! » Il`, but not `(Inc.) He` and not `[...] He`
@@ -17,6 +19,7 @@ ENDS = {
         rf"(?:(?:[\"”»“]|\s»)|(?<={_LETTER}{{4}}.)[)\]])(?=\s+({_LETTER}))"
     ),
     "symbols": re.compile(rf"\.(?<=[%€$£°]\.)(?=\s+({_LETTER}))"),
+    MISSING_SPACES: re.compile(rf"[.!?](?<={_LETTER}{{3}}.)(?=({_LETTER}))"),
 }
 # Where no sentence ends although white space follows. The value is the least number of matches in
 # treebanks for a rule to be used.
@@ -42,6 +45,8 @@ _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
 _INSIDE_SENTENCES = frozenset(":;")  # final marks after which a sentence may go on
 _INNER = frozenset("&/\\@#_+=%,-([{«„“「『（【¿¡")  # no sentence ends after these
+_BEFORE_WORDS, _AFTER_WORDS = "\"'([«„“‘", ",.;:!?…\"')]»”’"
+_IN_WORDS = str.maketrans("", "", "-'’")  # these marks can be inside words
 _CLOSING = frozenset("\"')]}»”’」』）】")
 _LONGEST_ENCLOSED = 80  # characters
 # What is between brackets or quotation marks
@@ -61,8 +66,28 @@ def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
     for name in ENDS.keys() & names:
         for match in ENDS[name].finditer(text):
             is_speech = name == "closed sentences" and match[0][0] in "?!"
+            if name == MISSING_SPACES and not lacks_space(text, match.start()):
+                continue
             if match[1].isupper() or not (is_speech or match[1].islower()):
                 yield match.end() - 1
+
+
+def lacks_space(text: str, offset: int) -> bool:
+    """Whether a final mark is between a word in lower case and one that begins with a capital.
+
+    This is false in `john.Smith@example.com`, `index.Html/` and `System.Text`.
+    """
+    before = text[max(0, offset - _WINDOW) : offset].split()[-1]
+    after = text[offset + 1 : offset + 1 + _WINDOW].split()[0].rstrip(_AFTER_WORDS)
+    letters = after.translate(_IN_WORDS)
+    return (
+        len(before) < _WINDOW
+        and before.lstrip(_BEFORE_WORDS).translate(_IN_WORDS).isalpha()
+        and before.islower()
+        and letters.isalpha()
+        and letters[0].isupper()
+        and not letters[1:].isupper()
+    )
 
 
 def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:

@@ -36,6 +36,10 @@ def mark(text, offsets):
         # He asked: "What happened?" After a full stop, nobody says who spoke.
         ("closed sentences", '"מה קרה?" שאל דוד "הוא בא.<"> הוא'),
         ("closed sentences", "(It ends.<)> He (Inc.) He [...] He (D.C.) He"),
+        ("missing spaces", "he left<.>It was<!>Éa was (here<?>I'm) out<.>C'est «bon<.>Oui, and<.>O"),
+        ("missing spaces", "he left.it System.Text john.Smith@a.b index.Html/ a_the.Bc the.BC"),
+        ("missing spaces", "www.the.Bc /the.Bc he.It the.Bc.De the.B5 the.Be(a) Ph.D. U.S. 5.It"),
+        ("missing spaces", "был<.>Он " + "a" * 40 + ".It"),
         ("symbols", "3 %<.> He 5 €<.> It 5%. and 5. He"),
     ],
 )

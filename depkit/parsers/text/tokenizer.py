@@ -18,7 +18,12 @@ import numpy as np
 
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
 from depkit.corpus.patterns import find_marks, find_tokens
-from depkit.corpus.sentence_ends import find_continuations, find_ends, move_end
+from depkit.corpus.sentence_ends import (
+    MISSING_SPACES,
+    find_continuations,
+    find_ends,
+    move_end,
+)
 from depkit.corpus.text import Token
 from depkit.parsers.inputs.batching import length_batches, rounded_length
 from depkit.parsers.inputs.tables import SPECIAL, Table
@@ -150,11 +155,17 @@ class Tokenizer:
 
         texts: as for `_apply_patterns`.
         """
-        ended, continued = (
+        ended, continued, joined_ends = (
             [begin + offset for begin, text in texts for offset in find(text)]
-            for find in (partial(find_ends, names=self.patterns), self._find_continuations)
+            for find in (
+                partial(find_ends, names={*self.patterns} - {MISSING_SPACES}),
+                self._find_continuations,
+                self._find_missing_spaces,
+            )
         )
         ends[np.searchsorted(offsets, ended, side="right") - 1] = SENTENCE
+        symbols = np.searchsorted(offsets, joined_ends, side="right") - 1
+        ends[symbols], ends[symbols - 1] = SENTENCE, TOKEN
         symbols = np.searchsorted(offsets, continued, side="right") - 1
         ends[symbols] = np.minimum(ends[symbols], TOKEN)
         joined = "".join(text for _, text in texts)
@@ -176,9 +187,18 @@ class Tokenizer:
         """
         yield from find_continuations(text, self.patterns)
         for match in _FULL_STOP.finditer(text) if self.abbreviations else ():
-            before = text[max(0, match.start() - LONGEST_ABBREVIATION) : match.start()]
-            if before.split()[-1].lstrip("([\"'«„“‘").lower() in self.abbreviations:
+            if self._ends_abbreviation(text, match.start()):
                 yield match.start()
+
+    def _find_missing_spaces(self, text: str) -> Iterator[int]:
+        """Yield the offsets of final marks that no space follows, but the next sentence."""
+        for offset in find_ends(text, {MISSING_SPACES}.intersection(self.patterns)):
+            if not self._ends_abbreviation(text, offset):
+                yield offset
+
+    def _ends_abbreviation(self, text: str, full_stop: int) -> bool:
+        before = text[max(0, full_stop - LONGEST_ABBREVIATION) : full_stop]
+        return before.split()[-1].lstrip("([\"'«„“‘").lower() in self.abbreviations
 
     @cached_property
     def _is_accent(self) -> np.ndarray:

@@ -236,6 +236,23 @@ def test_a_sentence_ends_at_a_question_mark(monkeypatch):
         assert len(sentences) == count
 
 
+@pytest.mark.parametrize("end", [0, 1, 2])
+def test_a_sentence_ends_where_a_space_is_missing_except_after_an_abbreviation(end, monkeypatch):
+    predict_everywhere(end, monkeypatch)
+    segmenter = replace(
+        make_tokenizer(), patterns=("missing spaces", "url"), abbreviations=frozenset({"cab"})
+    )
+    text = "abc.Ab cab.Ab www.abc.abc.Ab"
+    (sentences,) = segmenter.segment([text])
+    ends = {tokens[-1][1] for tokens in sentences}
+    tokens = {text[start:stop] for tokens in sentences for start, stop, _ in tokens}
+    assert 4 in ends and "." in tokens
+    if end != 2:
+        assert ends == {4, len(text)}
+    if end == 0:
+        assert tokens == {"abc", ".", "Ab", "cab.Ab", "www.abc.abc.Ab"}
+
+
 def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
     segmenter, dtypes = make_tokenizer(), []
     segmenter.network.ends.register_forward_hook(lambda *hook: dtypes.append(hook[-1].dtype))
