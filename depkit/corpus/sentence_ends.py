@@ -4,12 +4,13 @@ Each rule has a name. A tokenizer lists the names of the rules that its treebank
 """
 
 import re
+import unicodedata
 from collections.abc import Container, Iterable, Iterator
 
 _LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # or an accent, which can be the last part of a letter
 MISSING_SPACES = "missing spaces"
 # Where a sentence ends if white space follows, and then an inverted mark or a letter; or, for
-# MISSING_SPACES, if a letter follows and `lacks_space` returns True. A match ends with the last
+# MISSING_SPACES, if a letter follows and `_lacks_space` returns True. A match ends with the last
 # character of the sentence; the letter is the group.
 ENDS = {
     "question marks": re.compile(rf"[?？؟](?=\s+(¿|¡|{_LETTER}))"),
@@ -43,17 +44,31 @@ _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
 _LONGEST_IN_CAPITALS = 3  # letters
 _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
-_INSIDE_SENTENCES = frozenset(":;")  # final marks after which a sentence may go on
+_INSIDE_SENTENCES = frozenset(":")  # final marks after which a sentence may go on
 _INNER = frozenset("&/\\@#_+=%,-([{«„“「『（【¿¡")  # no sentence ends after these
 _BEFORE_WORDS, _AFTER_WORDS = "\"'([«„“‘", ",.;:!?…\"')]»”’"
-_IN_WORDS = str.maketrans("", "", "-'’")  # these marks can be inside words
+_WITHOUT_INNER_MARKS = str.maketrans("", "", "-'’")  # deletes marks that can be inside words
+_DOMAINS = frozenset({"com", "edu", "gov", "info", "js", "net", "org"})  # and parts of names
 _CLOSING = frozenset("\"')]}»”’」』）】")
 _LONGEST_ENCLOSED = 80  # characters
-# What is between brackets or quotation marks
+# What is between brackets or quotation marks, also as in German »...« and Swedish ”...”. A mark
+# after a word or a punctuation mark is a closing one.
+_NO_WORD_BEFORE = r"(?<![\w.!?,…].)"
 _ENCLOSED = re.compile(
-    rf"\([^()]{{1,{_LONGEST_ENCLOSED}}}\)|\[[^\[\]]{{1,{_LONGEST_ENCLOSED}}}\]"
-    rf"|«[^«»]{{1,{_LONGEST_ENCLOSED}}}»|[“„][^“”„]{{1,{_LONGEST_ENCLOSED}}}[“”]"
-    rf"|\"(?<!\w\")[^\"]{{1,{_LONGEST_ENCLOSED}}}\"(?!\w)"
+    "|".join(
+        first + rf"[^{without}]{{1,{_LONGEST_ENCLOSED}}}" + last
+        for first, without, last in (
+            (r"\(", "()", r"\)"),
+            (r"\[", r"\[\]", r"\]"),
+            (f"»{_NO_WORD_BEFORE}(?=\\S)", "«»", r"(?<=\S)«"),
+            (f"«{_NO_WORD_BEFORE}", "«»", "»"),
+            (f"[“„]{_NO_WORD_BEFORE}", "“”„", "[“”]"),
+            (f"”{_NO_WORD_BEFORE}", "”", r"”(?!\w)"),
+            (f'"{_NO_WORD_BEFORE}', '"', r"\"(?!\w)"),
+            ("「", "「」", "」"),
+            ("『", "『』", "』"),
+        )
+    )
 )
 
 
@@ -66,27 +81,33 @@ def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
     for name in ENDS.keys() & names:
         for match in ENDS[name].finditer(text):
             is_speech = name == "closed sentences" and match[0][0] in "?!"
-            if name == MISSING_SPACES and not lacks_space(text, match.start()):
+            if name == MISSING_SPACES and not _lacks_space(text, match.start()):
                 continue
             if match[1].isupper() or not (is_speech or match[1].islower()):
                 yield match.end() - 1
 
 
-def lacks_space(text: str, offset: int) -> bool:
-    """Whether a final mark is between a word in lower case and one that begins with a capital.
+def _lacks_space(text: str, offset: int) -> bool:
+    """Whether the final mark of a match of MISSING_SPACES ends a sentence.
 
-    This is false in `john.Smith@example.com`, `index.Html/` and `System.Text`.
+    It does between a word in lower case and one that begins with a capital letter, but not in
+    `john.Smith@example.com`, `index.Html/`, `google.Com` and `System.Text`.
     """
     before = text[max(0, offset - _WINDOW) : offset].split()[-1]
-    after = text[offset + 1 : offset + 1 + _WINDOW].split()[0].rstrip(_AFTER_WORDS)
-    letters = after.translate(_IN_WORDS)
+    after = text[offset + 1 : offset + 1 + _WINDOW].split()[0]
+    if max(len(before), len(after)) == _WINDOW:  # perhaps not the whole word
+        return False
+    first, second = (
+        unicodedata.normalize("NFC", word).translate(_WITHOUT_INNER_MARKS)
+        for word in (before.lstrip(_BEFORE_WORDS), after.rstrip(_AFTER_WORDS))
+    )
     return (
-        len(before) < _WINDOW
-        and before.lstrip(_BEFORE_WORDS).translate(_IN_WORDS).isalpha()
-        and before.islower()
-        and letters.isalpha()
-        and letters[0].isupper()
-        and not letters[1:].isupper()
+        first.isalpha()
+        and first.islower()
+        and second.isalpha()
+        and second[0].isupper()
+        and not second[1:].isupper()
+        and second.lower() not in _DOMAINS
     )
 
 
@@ -159,22 +180,23 @@ def is_joined(text: str, offset: int) -> bool:
 
 
 def is_enclosed(text: str, offset: int) -> bool:
-    """Whether the character at an offset is between brackets or quotation marks, and not final.
+    """Whether a character that is not a final mark is between brackets or quotation marks.
 
     The first bracket or mark is between them, too: no sentence ends after it.
     """
     if text[offset] in _FINAL:
         return False
-    matches = _ENCLOSED.finditer(
-        text, max(0, offset - _LONGEST_ENCLOSED), offset + _LONGEST_ENCLOSED + 1
+    # The end of the window includes the last mark of a match from `offset`, and what follows it.
+    begin, end = max(0, offset - _LONGEST_ENCLOSED), offset + _LONGEST_ENCLOSED + 3
+    return any(
+        match.start() <= offset < match.end() - 1 for match in _ENCLOSED.finditer(text, begin, end)
     )
-    return any(match.start() <= offset < match.end() - 1 for match in matches)
 
 
 def is_unfinished(text: str, offset: int) -> bool:
-    """Whether white space and a lower-case letter follow the character at an offset.
+    """Whether a lower-case letter follows the character at an offset, after white space.
 
-    This is false for a closing mark and a final one, except `:` and `;`.
+    This is false for a closing mark and for a final one except a colon.
     """
     if text[offset] in _CLOSING or text[offset] in _FINAL - _INSIDE_SENTENCES:
         return False
@@ -182,17 +204,16 @@ def is_unfinished(text: str, offset: int) -> bool:
     return following[:1].isspace() and following.lstrip()[:1].islower()
 
 
-def move_end(text: str, offset: int, stop: int, names: Container[str]) -> int:
+def move_end(text: str, offset: int, names: Container[str]) -> int:
     """Return where a sentence ends that seems to end after the character at an offset.
 
-    This is the offset itself if the end of the text follows, or if the rules with these names do
-    not say otherwise. It is -1 if no sentence ends there or nearby: where `is_enclosed` or
-    `is_unfinished` returns True, and where `is_joined` does. If closing marks follow a final mark,
-    however, the sentence ends after them, unless it goes on with a lower-case letter, a comma or a
-    Japanese particle.
-    stop: the end of the text.
+    This is the offset itself unless a rule with one of these names says otherwise. It is -1 if no
+    sentence ends there: where `is_enclosed` or `is_unfinished` returns True, and inside joined
+    characters. There, however, a sentence that seems to end between a final mark and closing marks
+    ends after the last one, unless it goes on with a lower-case letter, a comma or a Japanese
+    particle.
     """
-    if offset + 1 == stop:
+    if offset + 1 == len(text):
         return offset
     if text[offset + 1].isspace() or JOINED not in names or not is_joined(text, offset):
         goes_on = (ENCLOSED in names and is_enclosed(text, offset)) or (
@@ -200,8 +221,8 @@ def move_end(text: str, offset: int, stop: int, names: Container[str]) -> int:
         )
         return -1 if goes_on else offset
     end = offset
-    while end + 1 < stop and text[end + 1] in _CLOSING:
+    while end + 1 < len(text) and text[end + 1] in _CLOSING:
         end += 1
-    following = text[end + 1 : min(stop, end + _WINDOW)].lstrip()[:1]
+    following = text[end + 1 : end + _WINDOW].lstrip()[:1]
     goes_on = following.islower() or following in {",", "、", ";"} or "ぁ" <= following <= "ゟ"
     return end if text[offset] in _FINAL and end > offset and not goes_on else -1

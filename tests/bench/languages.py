@@ -53,7 +53,6 @@ DEPKIT = [sys.executable, "-m", "depkit"]
 GOLD_METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
 RAW_METRICS = ("Tokens", "Sentences", "Words", *GOLD_METRICS)
 TIMED_WORDS = 50_000
-NO_XPOS = "scorer.predict=['lemma','upos','feats']"  # the setting of models that predict no XPOS
 CARD_TEXT = Path(__file__).with_name("language_card.md").read_text("utf-8")
 LICENCE_TEXT = """\
 The model in this directory is licensed {model_licence}.
@@ -249,7 +248,7 @@ def udpipe_scores(
     dev, text = write_dev(code, arguments.data, folder)
     train, model = folder / "train.conllu", arguments.models / f"{code}.udpipe"
     sentences = list(read_all(folder, train_files(code, arguments.data, folder)))
-    if NO_XPOS in LANGUAGES[code].get("settings", []):
+    if any(x.startswith("scorer.predict=") and "xpos" not in x for x in setting_options(code)):
         sentences = [s.with_columns({"xpos": ["_"] * len(s)}) for s in sentences]
     write(sentences, train)
     crossing = sum(has_crossing_arcs(np.array(s.head, dtype=np.int32)) for s in sentences)

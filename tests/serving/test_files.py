@@ -78,6 +78,7 @@ HTML = "<p>Dogs &amp; cats</p>"
         (f"{HTML}\n" * 300, [f"{name}.txt: the text looks like HTML" for name in "ab"]),
         (f"{HTML}\n{HTML.replace('a', 'я')}\n" + "The dog barks.\n" * 20, []),
         ('{"text": "Dogs bark."}\n', ["a.txt: the text looks like JSON"]),
+        ('[{ "a-b" : true}]\n', ["a.txt: the text looks like JSON"]),
         ('["text", 1] or {"text"} is code.\n', []),
         # Only the first sentences are checked.
         ("The dog barks.\n" * 200 + "Собака спит.\n" * 900, []),

@@ -88,9 +88,10 @@ class Tokenizer:
     def _labels(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict labels: the arguments `ends`, `multiword` and `offsets` of `decode`.
 
-        The labels are those of the symbols of `encode_text`. No token ends inside an emoji or a
-        token of `patterns`, or before an accent; the punctuation marks of `patterns` are tokens.
-        Sentences end as the rules of `corpus.sentence_ends` say that are in `patterns`.
+        The labels are those of the symbols of `encode_text`. No token ends before an accent, inside
+        an emoji, or inside a token of `patterns` except where a space is missing; the punctuation
+        marks of `patterns` are tokens. Sentences end as the rules of `corpus.sentence_ends` say
+        that are in `patterns`.
         """
         network = self.network
         indices, offsets, slices = self._cut(texts)
@@ -155,7 +156,7 @@ class Tokenizer:
 
         texts: as for `_apply_patterns`.
         """
-        ended, continued, joined_ends = (
+        ended, continued, unspaced = (
             [begin + offset for begin, text in texts for offset in find(text)]
             for find in (
                 partial(find_ends, names={*self.patterns} - {MISSING_SPACES}),
@@ -164,21 +165,20 @@ class Tokenizer:
             )
         )
         ends[np.searchsorted(offsets, ended, side="right") - 1] = SENTENCE
-        symbols = np.searchsorted(offsets, joined_ends, side="right") - 1
-        ends[symbols], ends[symbols - 1] = SENTENCE, TOKEN
+        symbols = np.searchsorted(offsets, unspaced, side="right") - 1
+        ends[symbols], ends[symbols - 1] = SENTENCE, TOKEN  # The mark is a token of its own.
         symbols = np.searchsorted(offsets, continued, side="right") - 1
         ends[symbols] = np.minimum(ends[symbols], TOKEN)
-        joined = "".join(text for _, text in texts)
-        stops = np.array([begin + len(text) for begin, text in texts])
-        last = np.append(offsets[1:], len(joined)) - 1  # characters of the symbols
-        symbols = np.flatnonzero(ends == SENTENCE)
-        bounds = stops[np.searchsorted(stops, last[symbols], side="right")]
-        for symbol, stop in zip(symbols.tolist(), bounds.tolist(), strict=True):
-            end = move_end(joined, int(last[symbol]), stop, self.patterns)
-            if end != last[symbol]:
-                ends[symbol] = TOKEN
-            if end > last[symbol]:
-                ends[np.searchsorted(offsets, end, side="right") - 1] = SENTENCE
+        for begin, text in texts:
+            start, stop = np.searchsorted(offsets, (begin, begin + len(text))).tolist()
+            bounds = [*offsets[start:stop].tolist(), begin + len(text)]
+            for index in np.flatnonzero(ends[start:stop] == SENTENCE).tolist():
+                offset = bounds[index + 1] - 1 - begin
+                end = move_end(text, offset, self.patterns)
+                if end != offset:
+                    ends[start + index] = TOKEN
+                if end > offset:
+                    ends[np.searchsorted(offsets, begin + end, side="right") - 1] = SENTENCE
 
     def _find_continuations(self, text: str) -> Iterator[int]:
         """Yield the offsets of characters after which no sentence ends.
@@ -191,12 +191,13 @@ class Tokenizer:
                 yield match.start()
 
     def _find_missing_spaces(self, text: str) -> Iterator[int]:
-        """Yield the offsets of final marks that no space follows, but the next sentence."""
+        """Yield the offsets of final marks that the next sentence follows without a space."""
         for offset in find_ends(text, {MISSING_SPACES}.intersection(self.patterns)):
-            if not self._ends_abbreviation(text, offset):
+            if text[offset] != "." or not self._ends_abbreviation(text, offset):
                 yield offset
 
     def _ends_abbreviation(self, text: str, full_stop: int) -> bool:
+        """Whether what precedes the full stop at an offset is one of `abbreviations`."""
         before = text[max(0, full_stop - LONGEST_ABBREVIATION) : full_stop]
         return before.split()[-1].lstrip("([\"'«„“‘").lower() in self.abbreviations
 

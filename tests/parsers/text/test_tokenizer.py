@@ -246,11 +246,21 @@ def test_a_sentence_ends_where_a_space_is_missing_except_after_an_abbreviation(e
     (sentences,) = segmenter.segment([text])
     ends = {tokens[-1][1] for tokens in sentences}
     tokens = {text[start:stop] for tokens in sentences for start, stop, _ in tokens}
-    assert 4 in ends and "." in tokens
+    assert 4 in ends and 3 not in ends and "." in tokens
     if end != 2:
         assert ends == {4, len(text)}
     if end == 0:
         assert tokens == {"abc", ".", "Ab", "cab.Ab", "www.abc.abc.Ab"}
+
+
+def test_rules_do_not_read_the_neighbouring_texts(monkeypatch):
+    """The network ends sentences wherever it can."""
+    predict_everywhere(2, monkeypatch)
+    names = ("enclosed words", "unfinished sentences", "joined characters", "missing spaces")
+    segmenter = replace(make_tokenizer(), patterns=names)
+    texts = ["a (b", "A B) a", "5", ".5", "abc.", "Ab", "a", "b a"]
+    assert segmenter.segment(texts) == [segmenter.segment([text])[0] for text in texts]
+    assert segmenter.segment(["a (b A B) a"]) != segmenter.segment(["a (b A B a"])
 
 
 def test_the_network_is_computed_in_the_precision_of_the_tokenizer():
