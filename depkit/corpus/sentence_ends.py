@@ -25,7 +25,8 @@ ENDS = {
 # Where no sentence ends although white space follows. The value is the least number of matches in
 # treebanks for a rule to be used.
 CONTINUATIONS = {
-    "initials": 0, "middle initials": 3, "spaced marks": 0, "ellipses": 3, "capitals": 0,
+    "initials": 0, "middle initials": 3, "spaced marks": 0, "ellipses": 3,
+    "capitals": 0, "list marks": 0,
 }  # fmt: skip
 # The rules that no sentence ends where `is_joined`, `is_enclosed` or `is_unfinished` returns True
 JOINED, ENCLOSED, UNFINISHED = "joined characters", "enclosed words", "unfinished sentences"
@@ -41,15 +42,24 @@ _ABBREVIATED = {"AC", "BC", "DC", "AD", "EU", "LA", "NB", "NY", "PS", "SA", "SL"
 _SPACED_MARK = re.compile(r"(?<=\s)[,;/%)\]}»](?!\S)")
 _ELLIPSIS = re.compile(rf"(?:…|\.(?<=\.\.\.))(?=\s+({_LETTER}))")
 _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
+# A number, a letter or a bullet at the beginning of a line
+_LIST_MARK = re.compile(r"^[^\S\n]*(?:\d{1,3}[.)]|[a-z][.)]|[*•·#>→–—-])(?=\s)", re.MULTILINE)
 _LONGEST_IN_CAPITALS = 3  # letters
 _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
-_INSIDE_SENTENCES = frozenset(":")  # final marks after which a sentence may go on
+_RUN = frozenset(".!?…！？")  # final marks of which several can follow each other
 _INNER = frozenset("&/\\@#_+=%,-([{«„“「『（【¿¡")  # no sentence ends after these
 _BEFORE_WORDS, _AFTER_WORDS = "\"'([«„“‘", ",.;:!?…\"')]»”’"
+_ONE_LETTER_WORDS = frozenset("AÀEÈÉIOÓUYАВИКОСУЯЄІЇ")  # that begin sentences
 _WITHOUT_INNER_MARKS = str.maketrans("", "", "-'’")  # deletes marks that can be inside words
-_DOMAINS = frozenset({"com", "edu", "gov", "info", "js", "net", "org"})  # and parts of names
+# Abbreviations in several languages, after which a capital letter can follow without a space
+_UNSPACED_ABBREVIATIONS = frozenset(
+    "approx apr aprox art ekskl engl env evt evtl excl exkl feat geb gem gen ifm incl inkl jud"
+    " kpt lat loc maks max min obr okr pow prof prov resp roz sbr tel woj wyd"
+    " ген гор грн нем пос род руб тел".split()
+)
 _CLOSING = frozenset("\"')]}»”’」』）】")
+_MAX_CLOSING = 3  # closing marks between a final mark and the end of a sentence
 _LONGEST_ENCLOSED = 80  # characters
 # What is between brackets or quotation marks, also as in German »...« and Swedish ”...”. A mark
 # after a word or a punctuation mark is a closing one.
@@ -58,7 +68,7 @@ _ENCLOSED = re.compile(
     "|".join(
         first + rf"[^{without}]{{1,{_LONGEST_ENCLOSED}}}" + last
         for first, without, last in (
-            (r"\(", "()", r"\)"),
+            (r"\((?<![:;=-].)(?!(?<=\w.)\s)", "()", r"\)"),  # not in the emoticon `:(`
             (r"\[", r"\[\]", r"\]"),
             (f"»{_NO_WORD_BEFORE}(?=\\S)", "«»", r"(?<=\S)«"),
             (f"«{_NO_WORD_BEFORE}", "«»", "»"),
@@ -91,7 +101,7 @@ def _lacks_space(text: str, offset: int) -> bool:
     """Whether the final mark of a match of MISSING_SPACES ends a sentence.
 
     It does between a word in lower case and one that begins with a capital letter, but not in
-    `john.Smith@example.com`, `index.Html/`, `google.Com` and `System.Text`.
+    `john.Smith@example.com`, `console.WriteLine`, `incl.Btw` and `System.Text`.
     """
     before = text[max(0, offset - _WINDOW) : offset].split()[-1]
     after = text[offset + 1 : offset + 1 + _WINDOW].split()[0]
@@ -106,8 +116,8 @@ def _lacks_space(text: str, offset: int) -> bool:
         and first.islower()
         and second.isalpha()
         and second[0].isupper()
-        and not second[1:].isupper()
-        and second.lower() not in _DOMAINS
+        and (second[1:].islower() or second in _ONE_LETTER_WORDS)
+        and first not in _UNSPACED_ABBREVIATIONS
     )
 
 
@@ -119,6 +129,7 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
         one in `Washington, D. C.`.
     middle initials: those of initials after a name or title, as in `George W. Bush`; letters that
         often are labels or Roman numerals are left out.
+    list marks: a number, a letter or a bullet at the beginning of a line, as in `1. Milk`.
     spaced marks: what precedes a mark such as `/` in `7 hab. / km²`.
     ellipses: an ellipsis before a lower-case letter.
     capitals: the full stop of one to three letters, the first of which is a capital one, before a
@@ -129,6 +140,9 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
         for match in _INITIAL.finditer(text):
             if _kind_of_initial(text, match.start()) in names:
                 yield match.start()
+    if "list marks" in names:
+        for match in _LIST_MARK.finditer(text):
+            yield match.end() - 1
     if "spaced marks" in names:
         for match in _SPACED_MARK.finditer(text):
             offset = match.start() - 1
@@ -166,7 +180,7 @@ def is_joined(text: str, offset: int) -> bool:
     """Whether no sentence ends after the character at an offset, which no white space follows.
 
     None ends at a letter, a digit, an opening mark or a sign that joins words (`AT&T`), between a
-    final and a closing mark, or at the full stop in `a.pdf` and `2.0`.
+    final and a closing mark, between final marks, or at the full stop in `a.pdf` and `2.0`.
     """
     character, following = text[offset], text[offset + 1]
     if character == "." and following.isdecimal():
@@ -174,17 +188,26 @@ def is_joined(text: str, offset: int) -> bool:
     return (
         character.isalnum()
         or character in _INNER
-        or (character in _FINAL and following in _CLOSING)
+        or (character in _FINAL and _is_closing(text, offset + 1))
+        or (character in _RUN and following in _RUN)
         or (character == "." and following.islower())
     )
 
 
-def is_enclosed(text: str, offset: int) -> bool:
-    """Whether a character that is not a final mark is between brackets or quotation marks.
+def _is_closing(text: str, offset: int) -> bool:
+    """Whether the character at an offset is a closing mark, also `«` as in German `»Komm.« Er`."""
+    is_reversed = text[offset] == "«" and text[offset - 1] in _RUN
+    return text[offset] in _CLOSING or (is_reversed and not text[offset + 1 : offset + 2].strip())
 
-    The first bracket or mark is between them, too: no sentence ends after it.
+
+def is_enclosed(text: str, offset: int) -> bool:
+    """Whether a character is between brackets or quotation marks, and no sentence ends there.
+
+    The first bracket or mark is between them, too: no sentence ends after it. A sentence can end
+    after a final mark, also if closing marks follow it.
     """
-    if text[offset] in _FINAL:
+    before = text[max(0, offset - _MAX_CLOSING) : offset + 1].rstrip("".join(_CLOSING))
+    if before[-1:] in _FINAL:
         return False
     # The end of the window includes the last mark of a match from `offset`, and what follows it.
     begin, end = max(0, offset - _LONGEST_ENCLOSED), offset + _LONGEST_ENCLOSED + 3
@@ -194,14 +217,16 @@ def is_enclosed(text: str, offset: int) -> bool:
 
 
 def is_unfinished(text: str, offset: int) -> bool:
-    """Whether a lower-case letter follows the character at an offset, after white space.
+    """Whether white space and a lower-case letter follow the character at an offset.
 
-    This is false for a closing mark and for a final one except a colon.
+    This is false for characters that a sentence can end with: final and closing marks except a
+    colon, emoji, and letters of scripts without lower case.
     """
-    if text[offset] in _CLOSING or text[offset] in _FINAL - _INSIDE_SENTENCES:
-        return False
-    following = text[offset + 1 : offset + _WINDOW]
-    return following[:1].isspace() and following.lstrip()[:1].islower()
+    character, following = text[offset], text[offset + 1 : offset + _WINDOW]
+    is_inner = (
+        character in ":,-–—" or character.isdecimal() or character.lower() != character.upper()
+    )
+    return is_inner and following[:1].isspace() and following.lstrip()[:1].islower()
 
 
 def move_end(text: str, offset: int, names: Container[str]) -> int:
@@ -209,9 +234,9 @@ def move_end(text: str, offset: int, names: Container[str]) -> int:
 
     This is the offset itself unless a rule with one of these names says otherwise. It is -1 if no
     sentence ends there: where `is_enclosed` or `is_unfinished` returns True, and inside joined
-    characters. There, however, a sentence that seems to end between a final mark and closing marks
-    ends after the last one, unless it goes on with a lower-case letter, a comma or a Japanese
-    particle.
+    characters. There, however, a sentence that seems to end after a final mark ends after the
+    final and closing marks that follow it, unless it goes on with a lower-case letter, a comma or a
+    Japanese particle.
     """
     if offset + 1 == len(text):
         return offset
@@ -221,8 +246,9 @@ def move_end(text: str, offset: int, names: Container[str]) -> int:
         )
         return -1 if goes_on else offset
     end = offset
-    while end + 1 < len(text) and text[end + 1] in _CLOSING:
+    while end + 1 < len(text) and (text[end + 1] in _RUN or _is_closing(text, end + 1)):
         end += 1
     following = text[end + 1 : end + _WINDOW].lstrip()[:1]
-    goes_on = following.islower() or following in {",", "、", ";"} or "ぁ" <= following <= "ゟ"
+    is_particle = "ぁ" <= following <= "ゟ" and text[end] not in _RUN
+    goes_on = following.islower() or following in {",", "、", ";"} or is_particle
     return end if text[offset] in _FINAL and end > offset and not goes_on else -1
