@@ -78,6 +78,14 @@ PATTERNS = {
         re.compile(r"\d(?<![\w-]\d)(?:\d{2}-\d{4}|\d*(?:-\d+){2,})(?![\w-])"),
         False,
     ),
+    # The end of a Hebrew abbreviation such as צה"ל, before which prefixes can be separate words;
+    # not a prefix before a quotation mark
+    "gershayim": Pattern(
+        re.compile("[\"״]"),
+        re.compile("[א-ת](?:(?<=[א-ת]{2})[\"״][א-ת]{1,4}|[\"״][א-ת])(?![א-ת'\"״])"),
+        False,
+        min_matches=5,
+    ),
     "joined measure": Pattern(_DIGITS, re.compile(_AMOUNT + _UNIT), True, min_matches=5),
     "split measure": Pattern(_DIGITS, re.compile(f"({_AMOUNT})({_UNIT})"), True, min_matches=5),
 }  # fmt: skip
