@@ -28,7 +28,7 @@ KNOWN, FREQUENT = 0.6, 1 / 3
 NUM_FREQUENT = 100  # the number of the most frequent words; most of them are function words
 MIN_WORDS = 12  # A shorter text may consist of names.
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>]*)?>|<!|&(?:nbsp|amp|lt|gt|quot|#\d+);")
-_JSON = re.compile(r'\s*\[?\s*\{\s*"[^"\n]*"\s*:')
+_JSON = re.compile(r'(?:\[\s*)?\{\s*"[^"\n]*"\s*:')
 
 
 @dataclass
