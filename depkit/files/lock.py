@@ -120,9 +120,10 @@ def _make_folder(target: Path) -> tuple[Path, BinaryIO | None]:
             folder.mkdir()
             try:
                 return folder, _lock(folder)
-            except OSError:
-                with suppress(OSError):
-                    folder.rmdir()
+            except LockedError:
+                raise
+            except BaseException:  # also a signal that ends this process here
+                shutil.rmtree(folder, ignore_errors=True)
                 raise
     raise AssertionError  # for mypy: the loop does not end
 
