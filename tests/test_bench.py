@@ -8,7 +8,9 @@ from functools import partial
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
+import transformers
 from torch import nn
 
 from depkit.nn.lstm import run_lstm
@@ -28,11 +30,12 @@ from tests.bench.__main__ import (
     table,
 )
 from tests.bench.flops import count_flops
+from tests.bench.languages import LANGUAGES, TREEBANKS, commands
 from tests.bench.measure import NO_PEER, Bench, BenchError, Peer, Program, Row, Run, run_alternately
 from tests.bench.processes import subtract_start_up
 from tests.bench.stages import make_stage
 from tests.conftest import TINY
-from tests.parsers.inputs.small_transformers import save_bert
+from tests.parsers.inputs.small_transformers import fast_tokenizer, save_bert, save_pretrained
 from tests.pretend_gpu import WHY_NOT
 
 BATCH, LENGTH, INPUT_SIZE, SIZE, LABELS = 3, 5, 20, 40, 7
@@ -364,3 +367,75 @@ def test_the_figure_of_the_readme_is_that_of_the_measured_figures():
     if f"Matplotlib v{matplotlib.__version__}," not in drawn:
         pytest.skip("another version of matplotlib has drawn the figure")
     assert drawn == figure.make_image(lambda: figure.draw(points), ".svg").decode()
+
+
+def test_the_text_of_manuals_is_collected(tmp_path, capsys):
+    kde = tmp_path / "usr/share/doc/HTML/de"
+    notices = {"kate": "&FDLNotice;", "other": "&GPLNotice;"}
+    for name, notice in notices.items():
+        (kde / name).mkdir(parents=True)
+        (kde / name / "index.docbook").write_text(
+            f"<legalnotice>{notice}</legalnotice>\n"
+            "<!-- <para>Das ist ein alter, langer Satz.</para> -->"
+            "<para>In &kate; wählen\nSie <guimenu>Datei</guimenu><guimenuitem>Neu</guimenuitem>"
+            " aus.</para><para>Choose the name of the file.</para>"
+            "<para>ls -l /usr | wc -l | less.</para>"
+            f"<para>Der zweite Satz steht in {name}.</para><para>Zu kurz.</para>",
+            "utf-8",
+        )
+    gnome = tmp_path / "usr/share/help/de/gnome-help"
+    gnome.mkdir(parents=True)
+    (gnome / "a.page").write_text("<p>Der zweite Satz steht in kate.</p>", "utf-8")
+    main(["manuals", "de", "--packages", str(tmp_path), "-o", str(tmp_path / "de.txt")])
+    paragraphs = (tmp_path / "de.txt").read_text("utf-8").split("\n\n")
+    expected = ["In Kate wählen Sie Datei Neu aus.", "Der zweite Satz steht in kate."]
+    assert sorted(paragraphs) == sorted(["", *expected])
+    assert capsys.readouterr().out == "de: 2 paragraphs, 13 words\n"
+    command = ["manuals", "de", "--packages", str(tmp_path), "--words", "7", "-o"]
+    main([*command, str(tmp_path / "few.txt")])
+    assert len((tmp_path / "few.txt").read_text("utf-8").split()) <= 7
+
+
+def test_the_commands_of_a_card_train_the_model(tmp_path):
+    """All commands of a model with text exist, and each reads what those before it have written."""
+    written = {f"{name}-ud-train.conllu" for name in TREEBANKS}
+    for code, facts in LANGUAGES.items():
+        steps = commands(code)
+        assert [step[-2] for step in steps] == ["-o"] * len(steps)
+        assert [step[-1] for step in steps][-1] == code
+        assert len(steps) == (4 if "text" in facts else 1)
+        for step in steps:
+            own = {word for word in step[:-2] if word.startswith(f"{code}.") or "conllu" in word}
+            assert {word.partition("=")[2] or word for word in own} <= written
+            written.add(step[-1])
+
+
+def test_a_transformer_with_fewer_pieces_gives_the_same_vectors(tmp_path):
+    lines = ["Der Hund bellt.", "Der kleine Hund bellt nicht."]
+    (tmp_path / "text.txt").write_text("\n".join(lines), "utf-8")
+    backend = tokenizers.Tokenizer(tokenizers.models.Unigram())
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    trainer = tokenizers.trainers.UnigramTrainer(
+        vocab_size=60, special_tokens=special, unk_token="<unk>", show_progress=False
+    )
+    backend.train_from_iterator([*lines, "Eine ganz andere Katze miaut oft, aber leise."], trainer)
+    tokenizer = fast_tokenizer(backend, "<s> $A </s>", "<unk>", "<pad>", "<s>", "</s>")
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=8, pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    large, small = tmp_path / "large", tmp_path / "small"
+    save_pretrained(large, transformers.BertModel, config, tokenizer)
+    main(["pieces", str(large), str(tmp_path / "text.txt"), "-o", str(small)])
+    vectors = []
+    for model in (large, small):
+        loaded = transformers.AutoModel.from_pretrained(model).eval()
+        pieces = transformers.AutoTokenizer.from_pretrained(model)(lines[1], return_tensors="pt")
+        with torch.no_grad():
+            vectors.append(loaded(**pieces).last_hidden_state)
+    assert torch.equal(*vectors)
+    sizes = [
+        json.loads((model / "config.json").read_text())["vocab_size"] for model in (large, small)
+    ]
+    assert sizes[1] < sizes[0]

@@ -308,7 +308,8 @@ class DistillationData:
         )
         soft_rows = np.zeros((len(dataset.form), word_rows.shape[1]), dtype=np.uint16)
         soft_rows[_word_mask(dataset)] = word_rows
-        soft = soft_arrays(soft_rows, self.row_columns)
+        learned = ["head", "deprel", *self.recipe.distillation.columns]
+        soft = soft_arrays(soft_rows, self.row_columns, learned)
         shared = dataset.shared | {WEIGHT: self.recipe.distillation.weight}
         return replace(dataset, words={**dataset.words, **soft}, shared=shared)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_type_hints
 from depkit.corpus.io import PathLike
 from depkit.files.bounds import MAX_COUNT, setting
 from depkit.files.suggestion import describe_unknown
-from depkit.parsers.config import ParserConfig
+from depkit.parsers.config import Column, ParserConfig
 from depkit.parsers.encoders import ENCODERS
 from depkit.parsers.families import (
     FAMILIES,
@@ -138,6 +138,9 @@ class Distillation:
     # Words of additional text in an epoch, as a multiple of the treebank's words. Each epoch
     # begins where the previous epoch ended in the text.
     text: float = 1.0
+    # The columns of which the student learns the teacher's distributions, in addition to the tree.
+    # It learns the others only from gold.
+    columns: list[Column] = field(default_factory=lambda: ["upos", "xpos", "feats", "lemma"])
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,17 @@ REQUIRED_OPTIONS = {
     "udpipe": ("udpipe", "udpipe_model"),
 }
 # Modules with a command line of their own
-OWN_OPTIONS = ("gpu", "languages", "small", "suspects", "pages", "serve", "figure")
+OWN_OPTIONS = (
+    "gpu",
+    "languages",
+    "manuals",
+    "pieces",
+    "small",
+    "suspects",
+    "pages",
+    "serve",
+    "figure",
+)
 PEERS = {"supar": "SuPar 1.1.4", "spacy": "spaCy 3.8", "udpipe": "ufal.udpipe"}
 
 

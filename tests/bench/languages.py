@@ -1,21 +1,24 @@
 """Train the bundled models of languages other than English, and compare them with UDPipe 1.
 
-python -m tests.bench languages train CODE... --data DIR -o MODELS
+python -m tests.bench languages train CODE... --data DIR -o MODELS [--packages P --transformer E]
 python -m tests.bench languages bundle CODE... --data DIR -o MODELS
 python -m tests.bench languages profile CODE... --data DIR -o MODELS
 python -m tests.bench languages table CODE... --data DIR --udpipe PYTHON -o MODELS
 
 DIR has a folder for each language with the files TREEBANK.train.conllu.gz and
 TREEBANK.dev.conllu.gz; languages.toml says which treebanks a model is trained on. MODELS is the
-folder of the trained models. `bundle` copies them into the package, and writes their cards with the
-scores on the dev part of the first treebank. `profile` writes the file with which depkit recognises
-the language. `table` prints the scores of the bundled models beside
-those of UDPipe, trained on the same files with the options of its published models, including a
-tokenizer; its models are kept in MODELS, too.
+folder of the trained models. Models with `text` in languages.toml also need the manuals in the
+folder P (see `manuals`), and multilingual-e5-small in the folder E, as the transformers library
+stores it. `bundle` copies the models into the package, and writes their cards with the scores on
+the dev part of the first treebank. `profile` writes the file with which depkit recognises the
+language. `table` prints the scores of the bundled models beside those of UDPipe, trained on the
+same files with the options of its published models, including a tokenizer; its models are kept in
+MODELS, too.
 """
 
 import argparse
 import gzip
+import os
 import re
 import resource
 import shlex
@@ -53,6 +56,8 @@ DEPKIT = [sys.executable, "-m", "depkit"]
 GOLD_METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
 RAW_METRICS = ("Tokens", "Sentences", "Words", *GOLD_METRICS)
 TIMED_WORDS = 50_000
+HELD_OUT = "one sentence in twenty was held out to select the epoch and for calibration"
+TUNING = "--set tokenizer.enabled=false --set training.context_rate=2e-4".split()
 CARD_TEXT = Path(__file__).with_name("language_card.md").read_text("utf-8")
 LICENCE_TEXT = """\
 The model in this directory is licensed {model_licence}.
@@ -72,6 +77,8 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("codes", nargs="*", metavar="CODE", help="by default, all languages")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("-o", dest="models", type=Path, required=True)
+    parser.add_argument("--packages", type=Path, default=Path(), help="see `manuals`")
+    parser.add_argument("--transformer", type=Path, default=Path(), help="multilingual-e5-small")
     parser.add_argument("--udpipe", default="", help="Python with ufal.udpipe and gensim")
     arguments = parser.parse_args(argv)
     for code in arguments.codes or LANGUAGES:
@@ -80,10 +87,51 @@ def main(argv: Sequence[str]) -> None:
 
 
 def train(code: str, folder: Path, arguments: argparse.Namespace) -> None:
-    """Train the model of a language; a training that was interrupted is continued."""
-    model = (arguments.models / code).resolve()
-    command = [*DEPKIT, "train", *train_files(code, arguments.data, folder), *options(code)]
-    subprocess.run([*command, "-o", model], cwd=folder, check=True)
+    """Train the model of a language by the commands of its card; continue what was interrupted."""
+    train_files(code, arguments.data, arguments.models)
+    own = {
+        "depkit": DEPKIT, "python": [sys.executable], "DIR": [arguments.packages.resolve()],
+        "multilingual-e5-small": [arguments.transformer.resolve()],
+    }  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path[1:]])}
+    for command in commands(code):
+        output = arguments.models / command[-1]
+        if output.exists() and command[0] == "depkit":
+            command.insert(2, "--resume")
+        elif output.exists():
+            continue
+        words = [part for word in command for part in own.get(word, [word])]
+        subprocess.run(words, cwd=arguments.models, env=environment, check=True)
+
+
+def commands(code: str) -> list[list[str]]:
+    """Return the commands that train the model of a language, each with its output at the end.
+
+    With `text`, the model is the student of a transformer that is tuned on the same treebanks, and
+    reads the text of manuals, too.
+    """
+    files = [f"{treebank}-ud-train.conllu" for treebank in LANGUAGES[code]["treebanks"]]
+    training = "--dev-split 0.05 --recipe {} --threads 1 --seed 1 --epochs {}"
+    student = training.format("language", LANGUAGES[code]["epochs"]).split()
+    student += setting_options(code)
+    if "text" not in LANGUAGES[code]:
+        return [["depkit", "train", *files, *student, "-o", code]]
+    text, transformer, teacher = f"{code}.txt", f"{code}.e5", f"{code}.teacher"
+    facts = LANGUAGES[code]["text"]
+    tuning = [*training.format("finetune", facts["epochs"]).split(), *TUNING]
+    if len(files) > 1:
+        tuning += ["--set", "inputs.treebank=32"]
+    pieces = ["python", "-m", "tests.bench", "pieces", "multilingual-e5-small"]
+    manuals = ["python", "-m", "tests.bench", "manuals", code, "--packages", "DIR"]
+    trees = [x for file in files for x in ("--train", file)]
+    student += ["--set", f"distillation.text={facts['ratio']}"]
+    return [
+        [*manuals, "--words", str(facts["words"]), "-o", text],
+        [*pieces, text, *files, "-o", transformer],
+        ["depkit", "train", *files, *tuning, "--set", f"inputs.context.model={transformer}", "-o",
+         teacher],
+        ["depkit", "distill", teacher, text, *trees, *student, "-o", code],
+    ]  # fmt: skip
 
 
 def train_files(code: str, data: Path, folder: Path) -> list[str]:
@@ -104,14 +152,6 @@ def find(data: Path, name: str) -> Path:
 def unpack(source: Path, target: Path) -> None:
     with gzip.open(source) as packed, target.open("wb") as file:
         shutil.copyfileobj(packed, file)
-
-
-def options(code: str) -> list[str]:
-    """Return the options of the training command of a language."""
-    return [
-        *"--dev-split 0.05 --recipe language --threads 1 --seed 1 --epochs".split(),
-        str(LANGUAGES[code]["epochs"]), *setting_options(code),
-    ]  # fmt: skip
 
 
 def setting_options(code: str) -> list[str]:
@@ -162,7 +202,6 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     model_licence = "CC BY-SA 4.0 (https://creativecommons.org/licenses/by-sa/4.0/)"
     if "LGPL-LR" in licences:
         model_licence += ", and what derives from treebanks under LGPL-LR is licensed LGPL-LR"
-    settings = shlex.join(setting_options(code))
     original = (model / CARD).read_text("utf-8")
     lines = original[original.index("# ") :].splitlines()  # without the front matter
     card = CARD_TEXT.format(
@@ -173,9 +212,8 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
         model_licence=model_licence,
         gold=", ".join(f"{metric} {gold[metric]:.2f}" for metric in GOLD_METRICS),
         raw=", ".join(f"{metric} {raw[metric]:.2f}" for metric in RAW_METRICS),
-        files=" ".join(f"{name}-ud-train.conllu" for name in facts["treebanks"]),
+        training=describe_training(code),
         note="- All text is read as that of the first treebank.\n" * (len(names) > 1),
-        epochs=facts["epochs"], settings=settings and f" {settings}",
         details="\n".join(held_out(line) for line in lines if line.startswith("- ")),
     )  # fmt: skip
     licence = LICENCE_TEXT.format(treebanks="\n".join(named), model_licence=model_licence)
@@ -185,6 +223,19 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
         (target / "LICENSE").write_text(licence, "utf-8")
     size = sum(path.stat().st_size for path in (BUNDLED / code).iterdir())
     print(f"{code}: {size / 1e6:.2f} MB, LAS {gold['LAS']:.2f}, on raw text {raw['LAS']:.2f}")
+
+
+def describe_training(code: str) -> str:
+    """Return the part of a card that has the commands of the training."""
+    text = "\n".join(f"      {shlex.join(command)}" for command in commands(code))
+    if "text" not in LANGUAGES[code]:
+        return f"Trained by this command on the train parts, of which {HELD_OUT}:\n\n{text}\n"
+    return (
+        "Trained by these commands on the train parts, of which"
+        f" {HELD_OUT}, and on what a teacher predicts for them and for the text of manuals, which"
+        f" have no gold trees ({', '.join(FACTS['texts'])}). The teacher is multilingual-e5-small"
+        f" (MIT licence), tuned on the same treebanks:\n\n{text}\n"
+    )
 
 
 def copy_model(source: Path, target: Path, treebanks: Sequence[str]) -> None:

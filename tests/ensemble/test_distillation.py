@@ -50,8 +50,9 @@ def make_data(teacher, tiny, tmp_path):
     The treebank consists of the first sentences, the text of the remaining ones.
     """
 
-    def make(treebank=8, with_text=True, weight=0.5, text=1.0, **training):
-        recipe = replace(small_recipe(**training), distillation=Distillation(weight, text))
+    def make(treebank=8, with_text=True, weight=0.5, text=1.0, columns=("upos",), **training):
+        settings = Distillation(weight, text, list(columns))
+        recipe = replace(small_recipe(**training), distillation=settings)
         recipe = resolve_auto(recipe, tiny[:treebank])
         progress = Progress(tmp_path, quiet=True)
         compute_rows = make_row_function(teacher)
@@ -174,6 +175,14 @@ def test_an_epoch_uses_the_treebank_and_a_part_of_the_text(make_data, teacher, t
             symbols = data.student.columns["deprel"].symbols
             assert [symbols[index] for index in best] == parsed.deprel
     assert seen == {tuple(sentence.form) for sentence in tiny[8:]}
+
+
+def test_a_student_learns_other_columns_only_from_gold(make_data):
+    data = make_data(columns=[])
+    words = data.make_dataset(0).words
+    soft = {name.split(".")[1] for name in words if name.startswith("soft.")}
+    assert soft == {"head", "deprel", "label_head"}
+    assert "target.upos" in words and "upos" in data.row_columns
 
 
 def test_priors_of_a_student_are_those_of_the_treebank(make_data, tiny, tmp_path):

@@ -104,8 +104,8 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("bilstm", None, ["encoder.layer=1"]), "'encoder.layer'; did you mean encoder.layers?"),
         (("bilstm", None, ["layers=1"]), "'layers'; did you mean .*encoder.layers"),
         (
-            ("bilstm", None, ["colour=1"]),
-            "there is no setting 'colour'; choose from about, .*training",
+            ("bilstm", None, ["flavour=1"]),
+            "there is no setting 'flavour'; choose from about, .*training",
         ),
         (
             ("bilstm", None, ["encoder.projects_inputs=true"]),

@@ -4,7 +4,7 @@ A student learns them beside the gold targets (Hinton et al. 2015). Only the mos
 of a distribution are stored; all distributions of a word are packed into a row of small integers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -20,16 +20,21 @@ def column_slices(column: int) -> tuple[slice, slice]:
     return slice(start, start + MAX_VALUES), slice(start + MAX_VALUES, start + 2 * MAX_VALUES)
 
 
-def soft_arrays(rows: np.ndarray, columns: Sequence[str]) -> dict[str, np.ndarray]:
+def soft_arrays(
+    rows: np.ndarray, columns: Sequence[str], learned: Collection[str]
+) -> dict[str, np.ndarray]:
     """Name the parts of packed rows as arrays of a Dataset, one row a word.
 
     Args:
         rows: [total, 1 + 2 * MAX_VALUES * columns] uint16, made by `ensemble.teacher.pack`; zeros
             if unknown.
         columns: "head", "deprel", "upos", ... in the order of a row.
+        learned: The columns whose distributions are returned.
     """
     arrays = {LABEL_HEAD: rows[:, 0]}
     for i, name in enumerate(columns):
+        if name not in learned:
+            continue
         values, probabilities = column_slices(i)
         arrays[f"soft.{name}.values"] = rows[:, values]
         arrays[f"soft.{name}.probabilities"] = rows[:, probabilities]

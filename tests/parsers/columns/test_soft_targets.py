@@ -35,7 +35,7 @@ def make_soft_column(probabilities, weight, indices=(0,) * MAX_VALUES):
 def make_batch(rows, columns):
     """Return a batch of packed rows, [batch, length, width]."""
     length = rows.shape[1]
-    arrays = soft_arrays(rows.flatten(0, 1).numpy().astype(np.uint16), columns)
+    arrays = soft_arrays(rows.flatten(0, 1).numpy().astype(np.uint16), columns, columns)
     arrays = {name: array.reshape(-1, length, *array.shape[1:]) for name, array in arrays.items()}
     sizes = np.full(len(rows), length)
     return send_batch(Batch(sizes, length, 0, arrays | {WEIGHT: 0.5}), torch.device("cpu"))
@@ -140,7 +140,7 @@ def forget_targets(data):
 
 
 def add_soft_targets(data, rows, names, weight=0.5):
-    words = data.words | soft_arrays(rows, names)
+    words = data.words | soft_arrays(rows, names, names)
     return replace(data, words=words, shared={WEIGHT: weight})
 
 
