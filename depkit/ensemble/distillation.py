@@ -119,8 +119,9 @@ def _learn_from(teacher: GraphParser, job: DistillationJob, plan: Plan) -> Plan:
     if job.text:
         with reading_bar(progress.bars, "teacher", job.text):
             silver = annotate_text(
-                teacher, compute_rows, job.text, directory / "text", key=key, input=job.input,
-                encoding=job.encoding, progress=progress,
+                teacher, compute_rows, job.text, directory / "text", key=key,
+                treebank=plan.recipe.tokenizer.treebank, input=job.input, encoding=job.encoding,
+                progress=progress,
             )  # fmt: skip
         omitted = [f"{count:,} {reason}" for reason, count in silver.omitted.items()]
         size = f"{silver.num_sentences:,} sentences ({silver.num_words:,} words)"

@@ -47,6 +47,7 @@ class Shard:
     """
 
     path: Path
+    treebank: str = ""  # of the text, see `annotate_text`
 
     def lengths(self) -> np.ndarray:
         """Return the number of words of each sentence, [sentences] int64."""
@@ -58,7 +59,7 @@ class Shard:
 
     def sentences(self) -> Iterator[Sentence]:
         """Yield the sentences with the teacher's trees and tags."""
-        return read(self.path.with_suffix(".conllu"))
+        return _assign(self.treebank, read(self.path.with_suffix(".conllu")))
 
     def _read_tensor(self, name: str) -> np.ndarray:
         with safe_open(self.path.with_suffix(".safetensors"), framework="np") as file:
@@ -115,6 +116,7 @@ def annotate_text(
     directory: Path,
     *,
     key: str,
+    treebank: str = "",
     input: str | None = None,
     encoding: str = "utf-8",
     progress: Progress | None = None,
@@ -129,6 +131,8 @@ def annotate_text(
         files: Text files.
         directory: Directory of the shards.
         key: Digest of all that the shards depend on besides the text and how it is read.
+        treebank: The name of the treebank whose style the text is parsed in, if the teacher reads
+            the treebank of a sentence; "" is the largest one.
         input: Format of the files, as for `Parser.read`.
         encoding: Character encoding of the files.
         progress: Receives messages.
@@ -140,10 +144,10 @@ def annotate_text(
     """
     progress = progress or Progress(directory, quiet=True)
     directory.mkdir(parents=True, exist_ok=True)
-    key = digest(key, str(input), encoding, digest_files(files))
+    key = digest(key, treebank, str(input), encoding, digest_files(files))
     manifest = directory / MANIFEST
     if manifest.exists():
-        silver = _read_manifest(manifest)
+        silver = _read_manifest(manifest, treebank)
         if silver and silver.key != key:
             raise _mismatch_error(manifest)
         if silver and all(is_complete(shard, key) for shard in silver.shards):
@@ -157,8 +161,9 @@ def annotate_text(
     shards: list[Shard] = []
     num_sentences = num_words = num_new_words = 0
     began = time.monotonic()
-    for chunk in split_into_chunks(_filter_sentences(sentences, omitted), SHARD_WORDS):
-        shard = _make_shard(directory, len(shards))
+    kept = _assign(treebank, _filter_sentences(sentences, omitted))
+    for chunk in split_into_chunks(kept, SHARD_WORDS):
+        shard = _make_shard(directory, len(shards), treebank)
         chunk_words = sum(map(len, chunk))
         if not is_complete(shard, key):
             rows = compute_rows(chunk, False)
@@ -186,11 +191,11 @@ def annotate_text(
     return Silver(key, shards, num_sentences, num_words, dict(omitted))
 
 
-def _read_manifest(path: Path) -> Silver | None:
+def _read_manifest(path: Path, treebank: str) -> Silver | None:
     """Return what `annotate_text` wrote, or None if the manifest is damaged."""
     try:
         manifest = json.loads(path.read_text("utf-8"))
-        shards = [_make_shard(path.parent, index) for index in range(manifest["shards"])]
+        shards = [_make_shard(path.parent, index, treebank) for index in range(manifest["shards"])]
         return Silver(
             manifest["key"], shards, manifest["sentences"], manifest["words"], manifest["left_out"]
         )
@@ -198,8 +203,16 @@ def _read_manifest(path: Path) -> Silver | None:
         return None
 
 
-def _make_shard(directory: Path, index: int) -> Shard:
-    return Shard(directory / f"shard-{index + 1:04}")
+def _make_shard(directory: Path, index: int, treebank: str) -> Shard:
+    return Shard(directory / f"shard-{index + 1:04}", treebank)
+
+
+def _assign(treebank: str, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield the sentences of a text as sentences of this treebank; see `inputs.treebank`."""
+    for sentence in sentences:
+        if treebank:
+            sentence.file = f"{treebank}.conllu"
+        yield sentence
 
 
 def _filter_sentences(sentences: Iterable[Sentence], omitted: Counter[str]) -> Iterator[Sentence]:

@@ -125,7 +125,7 @@ class TokenizerTraining:
     # with made-up names, with less white space and others
     variants: float = 0.3
     # With inputs.treebank, text is split as in the treebank of this name; "" is the largest one
-    # that has text
+    # that has text. `depkit distill` also parses its text as in this treebank.
     treebank: str = ""
 
 

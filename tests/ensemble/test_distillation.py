@@ -13,11 +13,13 @@ from depkit.ensemble import distillation, silver
 from depkit.ensemble.silver import annotate_text
 from depkit.ensemble.teacher import make_row_function
 from depkit.parsers.columns.soft_targets import LABEL_HEAD, MAX_INTEGER, MAX_VALUES, column_slices
+from depkit.files.errors import DataError
 from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.priors import get_priors
 from depkit.parsers.inputs.tables import SPECIAL, Table
+from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_directory import find_model, read_config
 from depkit.parsers.settings import ConfigError
@@ -175,6 +177,27 @@ def test_an_epoch_uses_the_treebank_and_a_part_of_the_text(make_data, teacher, t
             symbols = data.student.columns["deprel"].symbols
             assert [symbols[index] for index in best] == parsed.deprel
     assert seen == {tuple(sentence.form) for sentence in tiny[8:]}
+
+
+def test_text_is_parsed_in_the_style_of_the_named_treebank(teacher, tiny, tmp_path):
+    seen = []
+
+    def compute_rows(sentences, gold):
+        seen.extend(treebank_name(sentence) for sentence in sentences)
+        return make_row_function(teacher)(sentences, gold)
+
+    file = tmp_path / "text.txt"
+    file.write_text("".join(f"{' '.join(sentence.form)}\n" for sentence in tiny))
+    options = {"key": "key", "treebank": "xx_tiny", "input": "tokens"}
+    for _ in range(2):  # the second time, the shards are read
+        text = annotate_text(teacher, compute_rows, [str(file)], tmp_path / "text", **options)
+        names = [treebank_name(s) for shard in text.shards for s in shard.sentences()]
+        assert set(names) == {"xx_tiny"} == set(seen) and len(names) == text.num_sentences
+    assert len(seen) == text.num_sentences
+    with pytest.raises(DataError, match="another teacher, text or settings"):
+        annotate_text(
+            teacher, compute_rows, [str(file)], tmp_path / "text", **options | {"treebank": "yy"}
+        )
 
 
 def test_a_student_learns_other_columns_only_from_gold(make_data):
