@@ -1,6 +1,7 @@
 """The Python API of `import depkit`, which imports large packages only when they are needed."""
 
 import doctest
+import io
 import json
 import subprocess
 import sys
@@ -302,3 +303,31 @@ def test_a_notebook_draws_lists(tiny, monkeypatch):
     assert html.count("<svg") == 20 and "<p>4 more sentences</p>" in html
     assert isinstance(parser(tiny), list)
     assert parser([])._repr_html_() is None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda items: depkit.write(items, io.StringIO()),
+        depkit.to_dict,
+        depkit.check,
+        depkit.stats,
+        lambda items: list(depkit.search("pattern { X [] }", items)),
+        lambda items: list(depkit.edit("pattern { X [] } commands { X.a = b }", items)),
+        lambda items: depkit.evaluate(items, items),
+    ],
+)
+def test_sentences_of_another_type_are_refused(function, tiny):
+    for items in ([3], [tiny[0], "a b"], [["a", "b"]], [tiny[0][0]]):
+        with pytest.raises(TypeError, match=r"a sentence must be a depkit.Sentence, not \w+$"):
+            function(items)
+
+
+def test_a_parser_has_at_least_one_thread():
+    with pytest.raises(ValueError, match="the number of threads must be 1 or more, not 0"):
+        depkit.load("de", threads=0)
+
+
+def test_the_language_is_that_of_a_string():
+    with pytest.raises(TypeError, match="the text must be a string, not list"):
+        depkit.choose_model(["Guten Tag."])

@@ -23,7 +23,7 @@ from depkit.corpus.formats import (
 )
 from depkit.corpus.parquet.files import is_parquet, read_parquet, write_parquet
 from depkit.corpus.reader import read_lines
-from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.corpus.tree import Tree
 from depkit.files.arrival import make_arrival_test
 from depkit.files.encodings import BOM
@@ -295,6 +295,7 @@ def write(
     Raises:
         FormatError: A sentence cannot be in a Parquet file; see `parquet.batches.to_batches`.
         OSError: The file cannot be written.
+        TypeError: Something to write is not a Sentence.
         ValueError: The encoding is unknown, or pyarrow is not installed.
     """
     if isinstance(target, str | os.PathLike):
@@ -306,7 +307,7 @@ def write(
         with open_output(target, encoding) as stream:
             return write(sentences, stream)
     count = 0
-    for sentence in as_iterable(sentences):
+    for sentence in each_sentence(sentences):
         lines = sentence.lines
         target.writelines(lines[1:] if count and lines[0] == BOM else lines)
         if not lines[-1].isspace():

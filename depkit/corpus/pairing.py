@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from depkit.corpus.io import PathLike, read
-from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.files.errors import FormatError
 
 ADVICE = (
@@ -32,7 +32,7 @@ def make_source(
     """Make a source of a path (`-` is stdin), a sentence or several sentences."""
     if isinstance(sentences, str | os.PathLike):
         return Source(os.fspath(sentences), read(sentences, encoding=encoding))
-    return Source("", as_iterable(sentences))
+    return Source("", each_sentence(sentences))
 
 
 def pair_sentences(

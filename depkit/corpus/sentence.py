@@ -441,9 +441,13 @@ class Sentence:
         return from_token_list(token_list, format)
 
 
-def as_iterable(sentences: Sentence | Iterable[T]) -> "Iterable[Sentence | T]":
-    """Return the sentences unchanged, or a single sentence in a list."""
-    return [sentences] if isinstance(sentences, Sentence) else sentences
+def each_sentence(sentences: Sentence | Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield the sentences, or a single one; raises TypeError for what is not a Sentence."""
+    for sentence in [sentences] if isinstance(sentences, Sentence) else sentences:
+        if not isinstance(sentence, Sentence):
+            kind = type(sentence).__name__
+            raise TypeError(f"a sentence must be a depkit.Sentence, not {kind}")
+        yield sentence
 
 
 def find_comment(lines: Iterable[str], key: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
-from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.universal import UPOS
 
@@ -45,7 +45,7 @@ def to_spacy(sentences: Sentence | Iterable[Sentence], vocab: "Vocab") -> "Itera
         raise ModuleNotFoundError(message, name="spacy") from None
     return (
         _make_document(Doc, paragraph, vocab)
-        for paragraph in _split_paragraphs(as_iterable(sentences))
+        for paragraph in _split_paragraphs(each_sentence(sentences))
     )
 
 

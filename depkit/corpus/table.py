@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.sentence import Sentence, each_sentence
 
 
 def to_dict(sentences: Sentence | Iterable[Sentence]) -> dict[str, list[Any]]:
@@ -21,7 +21,7 @@ def to_dict(sentences: Sentence | Iterable[Sentence]) -> dict[str, list[Any]]:
     those of `Sentence.to_dict`, in the order of the first sentence. A column that the format of a
     sentence does not have is `_` there.
     """
-    all_sentences = list(as_iterable(sentences))
+    all_sentences = list(each_sentence(sentences))
     tables = [sentence.to_dict() for sentence in all_sentences]
     table: dict[str, list[Any]] = {"sentence": [], "sent_id": []}
     for number, sentence in enumerate(all_sentences, start=1):

@@ -19,7 +19,7 @@ from depkit.corpus.blocks import Part
 from depkit.corpus.cell_checks import check_surrogates
 from depkit.corpus.io import PathLike
 from depkit.corpus.notebook import Sentences
-from depkit.corpus.sentence import Sentence, as_iterable, new_sentence
+from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.corpus.tree import with_tags
 from depkit.files.errors import FormatError
@@ -384,7 +384,7 @@ class Parser(ABC):
             raise TypeError(
                 f"the input must be a text or sentences, not {type(sentences).__name__}"
             )
-        return map(as_sentence, as_iterable(sentences))
+        return map(as_sentence, [sentences] if isinstance(sentences, Sentence) else sentences)
 
     def _check_sentences(self, sentences: Parsable) -> Iterator[Sentence]:
         for sentence in self.to_sentences(sentences):

@@ -71,7 +71,8 @@ def load(
             be downloaded.
         TransformerError: The description of a tuned transformer is missing or damaged.
         ConfigError: There is no such device or setting, or the engine cannot run the model.
-        ValueError: There is no such precision, or the model cannot be quantized.
+        ValueError: There is no such precision, the model cannot be quantized, or there are no
+            threads.
     """
     path = find_model(model)
     name = choose_engine(engine)
@@ -80,6 +81,8 @@ def load(
         raise ValueError(
             f"there is no precision {precision!r}; it can be {', '.join(others)} or {last}"
         )
+    if threads is not None and threads < 1:
+        raise ValueError(f"the number of threads must be 1 or more, not {threads}")
     obstacle = find_obstacle(path, device, precision, settings or [])
     if name == "onnx" and obstacle:
         raise ConfigError(f"{path} cannot be run by the engine onnx: {obstacle}")

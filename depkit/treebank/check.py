@@ -10,7 +10,7 @@ from itertools import chain
 
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, PTB
 from depkit.corpus.io import PathLike, is_bracketed_file, read
-from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 from depkit.treebank.check_comments import check_comments, ends_without_space, parse_comment
@@ -200,7 +200,7 @@ def check(
     checker = Checker(ud, TrainingSet(train, encoding) if train else None)
     if isinstance(source, str | os.PathLike):
         return list(checker.check(source, encoding, format))
-    lines = chain.from_iterable(sentence.lines for sentence in as_iterable(source))
+    lines = chain.from_iterable(sentence.lines for sentence in each_sentence(source))
     return list(checker.check(lines, format=format))
 
 

@@ -12,7 +12,7 @@ from depkit.corpus.enhanced import collapse, read_graph
 from depkit.corpus.enhancements import find_types
 from depkit.corpus.formats import PTB
 from depkit.corpus.io import PathLike, is_bracketed_file, read
-from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.files.errors import FormatError
 from depkit.treebank.table import Table
 from depkit.trees.shape import depths, has_crossing_arcs, nonprojective_arcs
@@ -226,7 +226,7 @@ def stats(
     """
     if isinstance(source, str | os.PathLike):
         return compute_statistics(source, encoding, format)
-    return compute_statistics(as_iterable(source))
+    return compute_statistics(each_sentence(source))
 
 
 def compute_statistics(

@@ -123,6 +123,8 @@ def commands(code: str) -> list[list[str]]:
     if len(files) > 1:
         first = LANGUAGES[code]["treebanks"][0]
         tuning += ["--set", "inputs.treebank=32", "--set", f"tokenizer.treebank={first}"]
+    if "depth" in facts:
+        tuning += ["--set", f"inputs.context.depth={facts['depth']}"]
     pieces = ["python", "-m", "tests.bench", "pieces", "multilingual-e5-small"]
     manuals = ["python", "-m", "tests.bench", "manuals", code, "--packages", "DIR"]
     trees = [x for file in files for x in ("--train", file)]

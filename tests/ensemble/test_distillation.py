@@ -12,8 +12,8 @@ from depkit.corpus.sentence import new_sentence
 from depkit.ensemble import distillation, silver
 from depkit.ensemble.silver import annotate_text
 from depkit.ensemble.teacher import make_row_function
-from depkit.parsers.columns.soft_targets import LABEL_HEAD, MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.files.errors import DataError
+from depkit.parsers.columns.soft_targets import LABEL_HEAD, MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.dataset import IGNORED

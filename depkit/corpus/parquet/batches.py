@@ -11,7 +11,7 @@ from depkit.corpus.parquet.encode import encode
 from depkit.corpus.parquet.limits import BATCH_CHARACTERS, BATCH_SENTENCES, MAX_REPETITION, divide
 from depkit.corpus.parquet.schema import check_types
 from depkit.corpus.reader import parse_block
-from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 
@@ -33,7 +33,7 @@ def to_batches(sentences: Sentence | Iterable[Sentence]) -> "Iterator[RecordBatc
     import_pyarrow()
     block: list[Sentence] = []
     size = 0
-    for number, sentence in enumerate(as_iterable(sentences)):
+    for number, sentence in enumerate(each_sentence(sentences)):
         if number and sentence.lines[0] == BOM:
             sentence = parse_block(
                 sentence.lines[1:], CONLLU, sentence.file, sentence.line, strict=True

@@ -394,8 +394,11 @@ def choose_model(text: str) -> str:
 
     text: its beginning is enough, best a few hundred letters; most sentences are enough, too.
 
-    Raises ModelError if it is not clear in which language the text is, or if there is no model.
+    Raises ModelError if it is not clear in which language the text is, or if there is no model, and
+    TypeError if the text is not a string.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"the text must be a string, not {type(text).__name__}")
     models, profiles = bundled_languages(), read_profiles()
     code = find_clear_language(text)
     if code in models:

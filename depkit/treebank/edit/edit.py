@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.files.errors import FormatError
 from depkit.treebank.edit.editable import Change, EditableGraph
 from depkit.treebank.edit.rules import Rule, parse_rules
@@ -63,7 +63,7 @@ class Edit:
         return result, changes
 
 
-def edit(rules: str, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+def edit(rules: str, sentences: Sentence | Iterable[Sentence]) -> Iterator[Sentence]:
     """Rewrite sentences by rules in the language of Grew, see `rules`.
 
     >>> import depkit
@@ -79,4 +79,4 @@ def edit(rules: str, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         FormatError: As `Edit.apply`.
     """
     prepared = Edit(parse_rules(rules))
-    return (prepared.apply(sentence)[0] for sentence in sentences)
+    return (prepared.apply(sentence)[0] for sentence in each_sentence(sentences))

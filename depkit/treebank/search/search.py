@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 
 from depkit.corpus.containing import read_containing
-from depkit.corpus.sentence import Sentence, as_iterable
+from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.corpus.word import Word
 from depkit.files.errors import ArgumentError
 from depkit.files.storage import PathLike
@@ -168,5 +168,5 @@ def search(
     if isinstance(sentences, str | os.PathLike):
         results = prepared.read(os.fspath(sentences))
     else:
-        results = prepared.find(as_iterable(sentences))
+        results = prepared.find(each_sentence(sentences))
     return (Match(prepared, graph, found) for graph, matches in results for found in matches)
