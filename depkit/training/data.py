@@ -1,6 +1,7 @@
 """The data of a training: reading, dev split, settings that depend on it, checks, digests."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -199,6 +200,9 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
         if without:
             words = f"{without} word{'s have' if without > 1 else ' has'}"
             lines.append(f"{name}: {words} a HEAD but no DEPREL; _ is learned as a relation")
+    places = Counter((sentence.file, sentence.line) for sentence in train if sentence.line)
+    for file in dict.fromkeys(file for (file, _), count in places.items() if count > 1):
+        lines.append(f"train: {file} is given more than once; its sentences count each time")
     train_forms = {tuple(sentence.form) for sentence in train}
     shared = sum(tuple(sentence.form) in train_forms for sentence in dev)
     if shared:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from depkit.corpus.io import write
+from depkit.corpus.io import read, write
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import DataError, FormatError
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder
@@ -17,6 +17,7 @@ from depkit.training.data import (
 )
 from depkit.training.origin import make_origin, weight_settings
 from depkit.training.recipe import Recipe, Training
+from tests.conftest import TINY
 
 
 def tree(words, heads, deprels=None):
@@ -73,6 +74,15 @@ def test_findings_have_counts():
     lines = findings(BiaffineConfig(), [ONE_ROOT], [tree("c d", [0, 1], ["root", "new"]), ONE_ROOT])
     assert "dev: 1 relation never seen in train: new (1)" in lines
     assert "dev: 1 of 2 sentences are also in train" in lines
+
+
+def test_a_file_that_is_given_twice_is_named():
+    sentences = list(read(TINY))
+    lines = findings(BiaffineConfig(), [*sentences, *read(TINY)], sentences[:2])
+    assert f"train: {TINY} is given more than once; its sentences count each time" in lines
+    lines = findings(BiaffineConfig(), sentences, sentences[:2])
+    in_memory = findings(BiaffineConfig(), [ONE_ROOT, ONE_ROOT], [ONE_ROOT])
+    assert not any("more than once" in line for line in [*lines, *in_memory])
 
 
 def test_findings_for_a_tagger_ignore_trees():
