@@ -75,13 +75,14 @@ def bundled_models() -> list[str]:
 def find_model(name: PathLike) -> Path:
     """Find the bundled model with a name, or the model directory with a path.
 
-    A directory in the current one that has the name of a bundled model must be named ./NAME: the
-    default is always the bundled model. A model of the Hugging Face hub, hf:USER/NAME@REVISION, is
-    downloaded, once in a process. Raises ModelError if there is no such model.
+    A directory in the current one that has the name of a bundled model must be named ./NAME, or by
+    a `pathlib.Path`: a string is always the name of the bundled model. A model of the Hugging Face
+    hub, hf:USER/NAME@REVISION, is downloaded, once in a process. Raises ModelError if there is no
+    such model.
     """
     if is_on_hub(name):
         return _find_on_hub(os.fspath(name))
-    if os.fspath(name) == AUTO:
+    if name == AUTO:
         raise ModelError(
             "the model auto needs a text, by whose language depkit parse and depkit tag choose a"
             " bundled model; name a model here (depkit.choose_model finds it for a text)"
@@ -90,7 +91,7 @@ def find_model(name: PathLike) -> Path:
         raise ModelError("the name of the model is empty")
     path = Path(name)
     bundled_name = ALIASES.get(os.fspath(name), os.fspath(name))
-    if bundled_name in bundled_models():
+    if not isinstance(name, Path) and bundled_name in bundled_models():
         return BUNDLED / bundled_name
     if path.is_dir():
         return path

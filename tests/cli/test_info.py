@@ -224,7 +224,12 @@ def test_a_directory_does_not_replace_a_bundled_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("en-ewt").mkdir()
     assert model_directory.find_model("en-ewt") == model_directory.BUNDLED / "en-ewt"
-    assert model_directory.find_model("./en-ewt") == Path("en-ewt")
+    for path in ("./en-ewt", Path("en-ewt")):
+        assert model_directory.find_model(path) == Path("en-ewt")
+    with pytest.raises(model_directory.ModelError, match="no directory has this name"):
+        model_directory.find_model(Path("de"))
+    Path("auto").mkdir()
+    assert model_directory.find_model(Path("auto")) == Path("auto")
     assert model_directory.find_model(Path("en-ewt").absolute()) == tmp_path / "en-ewt"
 
 

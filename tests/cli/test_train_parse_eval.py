@@ -148,6 +148,19 @@ def train(directory, *dev):
     return ["train", str(TINY), *(dev or ("--dev", str(TINY))), "-o", str(directory)]
 
 
+def test_a_new_model_can_have_the_name_of_a_bundled_one(tmp_path, monkeypatch, capfd):
+    """It is calibrated and exported itself, and not the bundled model of this name."""
+    monkeypatch.chdir(tmp_path)
+    calibrations = []
+    for name in ("new", "de"):
+        assert run([*train(name), "--epochs", "1", *SMALL]) == 0
+        err = capfd.readouterr().err
+        assert f"parse with it: depkit parse --model {'./' * (name == 'de')}{name} " in err
+        assert "bundled" not in err
+        calibrations.append([line for line in err.splitlines() if line.startswith("calibration")])
+    assert calibrations[0] == calibrations[1] != []
+
+
 def test_several_seeds_are_summarised(tmp_path, capfd):
     arguments = train(tmp_path / "m", "--dev-split", "0.25")
     assert run([*arguments, "--epochs", "1", "--seeds", "2", *SMALL]) == 0
