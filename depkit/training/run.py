@@ -273,7 +273,9 @@ def provide_tokenizer(plan: Plan, model: PathLike = "", owner: Parser | None = N
     owner = owner or plan.initial
     if owner and owner.tokenizer:
         notes = read_tokenizer_notes(find_model(model))
-        write_tokenizer(plan.directory, owner.tokenizer, {"scores": notes.get("scores")})
+        scores = {"scores": notes.get("scores")}
+        storage = tokenizer.choose_storage(plan)
+        write_tokenizer(plan.directory, owner.tokenizer, scores, storage)
         return 0.0
     return tokenizer.provide_tokenizer(plan)
 

@@ -166,9 +166,13 @@ def provide_tokenizer(plan: Plan) -> float:
             report=plan.reporter.say, treebanks=treebanks,
         )  # fmt: skip
         notes = {"origin": asdict(origin), "seconds": time.monotonic() - started, "scores": scores}
-        is_small = plan.recipe.training.storage == "int8"
-        write_tokenizer(directory, tokenizer, notes, "int8" if is_small else "float16")
+        write_tokenizer(directory, tokenizer, notes, choose_storage(plan))
     return min(float(notes["seconds"]), plan.max_time / 2)
+
+
+def choose_storage(plan: Plan) -> str:
+    """Return the type of the tokenizer's weights in the model directory."""
+    return "int8" if plan.recipe.training.storage == "int8" else "float16"
 
 
 def list_treebanks(plan: Plan) -> list[str]:

@@ -17,6 +17,7 @@ from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.tokenizer_file import read_tokenizer, read_tokenizer_notes, write_tokenizer
+from depkit.training import run
 from depkit.training import tokenizer as module
 from depkit.training.origin import ResumeError
 from depkit.training.plan import Plan
@@ -175,6 +176,25 @@ def provide(recipe, sentences, directory, dev=None, **fields):
             **fields,
         )
     )  # fmt: skip
+
+
+def test_a_copied_tokenizer_is_stored_like_the_parser(tiny, tmp_path):
+    """A student of eight bits has the tokenizer of its teacher in eight bits, too."""
+    trained, _ = module.train_tokenizer(RECIPE.tokenizer, tiny[:2], tiny[:2], CPU, max_time=1e-9)
+    teacher = tmp_path / "teacher"
+    teacher.mkdir()
+    write_tokenizer(teacher, trained, {"scores": {"tokens": 1.0}})
+    types = []
+    for storage in ("float32", "int8"):
+        recipe = make_recipe("bilstm", None, [f"training.storage={storage}"])
+        directory = tmp_path / storage
+        directory.mkdir()
+        plan = Plan(recipe=recipe, train=tiny, dev=tiny, directory=directory, device=CPU)
+        run.provide_tokenizer(plan, teacher, SimpleNamespace(tokenizer=trained))
+        assert read_tokenizer_notes(directory) == {"scores": {"tokens": 1.0}}
+        with safe_open(directory / TOKENIZER, "np") as file:
+            types.append({file.get_slice(name).get_dtype() for name in file.keys()})
+    assert "I8" not in types[0] and "I8" in types[1]
 
 
 def test_a_tokenizer_is_not_trained_again(tiny, tmp_path, monkeypatch):
