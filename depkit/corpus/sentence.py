@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add, attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from depkit.corpus import notebook
 from depkit.corpus.cell_checks import check_columns, check_text
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from conllu import TokenList
 
     from depkit.corpus.tree import Tree
-
-T = TypeVar("T")
 
 
 class Sentence:

@@ -43,6 +43,7 @@ from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.dataset import Dataset, layout
 from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.transformer import Transformer
+from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary
 from depkit.parsers.model_directory import find_model
 from depkit.parsers.settings import ConfigError
@@ -94,6 +95,7 @@ def distill(job: DistillationJob) -> Path:
             run.prepare(recipe, data, directory, device, say=progress.say), seed=job.seed,
             resume=job.resume, max_time=job.seconds, keep_state=job.keep_state, progress=progress,
         )  # fmt: skip
+        check_treebank(plan)
         if job.verbose:
             progress.say(run.describe_settings(plan.recipe, device))
         remove_abandoned(directory / "text")
@@ -156,6 +158,16 @@ def check_student(recipe: Recipe) -> None:
         raise ConfigError(
             "a student cannot read frozen contextual vectors; set inputs.context.tune=true, or"
             " name a recipe without contextual vectors"
+        )
+
+
+def check_treebank(plan: Plan) -> None:
+    """Raise ConfigError if the text is to be parsed as in a treebank that is not in train."""
+    name, names = plan.recipe.tokenizer.treebank, set(map(treebank_name, plan.train))
+    if name and name not in names:
+        raise ConfigError(
+            f"tokenizer.treebank={name!r} is not the name of a treebank of train; these are"
+            f" {', '.join(sorted(names))}"
         )
 
 

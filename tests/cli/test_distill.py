@@ -157,6 +157,9 @@ def test_impossible_teachers_and_students_are_rejected(tmp_path, text, capfd):
         assert run([*arguments, *SMALL, *off, *ON_CPU]) == 0
         assert_fails(capfd, 1, message, tmp_path / "student", text, teacher=teacher)
     assert_fails(capfd, 2, "inputs.tag", tmp_path / "student", text, "--set", "inputs.tag=8")
+    unknown = ["--set", "inputs.treebank=4", "--set", "tokenizer.treebank=xx"]
+    message = "tokenizer.treebank='xx' is not the name of a treebank of train; these are tiny"
+    assert_fails(capfd, 2, message, tmp_path / "student", text, *unknown)
     assert not (tmp_path / "student").exists()
 
 
