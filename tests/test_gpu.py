@@ -201,7 +201,9 @@ def test_training_and_prediction_are_those_of_the_cpu(name, files, tmp_path, mon
         # The parses that "draft" corrects are gold trees, so there is nothing to calibrate.
         assert (first.calibration != calibration.Calibration()) or name == "draft"
         for field, value in vars(first.calibration).items():
-            assert getattr(second.calibration, field) == pytest.approx(value, rel=0.02)
+            other = getattr(second.calibration, field)
+            # If a temperature hardly changes the error, rounding decides whether it is applied.
+            assert other == pytest.approx(value, rel=0.02) or 1.0 in (value, other)
     print(f"\n{name}\n an update: {updates[-1]}\n a batch: {batch}")  # pytest shows it with -s
     if name in STEP_COUNTS:
         of_update, of_step = STEP_COUNTS[name]

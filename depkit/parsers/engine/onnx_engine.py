@@ -79,7 +79,8 @@ def _open_session(path: Path, options: Any) -> Any:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the errors of ONNX Runtime have no public base class
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{path.name}: {reason}") from None
+        problem = "belongs to another model or is damaged"
+        raise ValueError(f"{path.name} {problem}: {reason}") from None
 
 
 class ArrayNetwork:

@@ -4,11 +4,15 @@ In the output, the words stay as they are. Their predicted lemmas have the chara
 knows.
 """
 
+import re
+
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
 _APOSTROPHES = ("'", "’")
+_INNER = re.compile(r"(?<=[^\W\d_])['’ʼ`](?=[^\W\d_])")
+_MIN_WORDS = 3  # with an apostrophe between letters
 # A soft hyphen, spaces without width, and a byte order mark, which never change the meaning
 _INVISIBLE = dict.fromkeys(map(ord, "\xad\u200b\u2060\ufeff"))
 
@@ -20,6 +24,7 @@ class KnownCharacters:
         self._words = vocabulary.words.indices
         self._characters = vocabulary.characters.indices
         self._plain = self._characters.keys() - {*_APOSTROPHES, *map(chr, _INVISIBLE)}
+        self._inner_apostrophe = find_inner_apostrophe(vocabulary)
 
     def __call__(self, sentence: Sentence) -> Sentence:
         """Return the sentence as the model reads it: unchanged if it knows all characters."""
@@ -30,12 +35,17 @@ class KnownCharacters:
 
     def respell(self, word: str) -> str:
         """Return a word with characters that the model knows, as far as there are equivalents."""
+        word = self._replace_inner_apostrophes(word)
         if self._is_known(word):
             return word
         composed = self._compose(word.translate(_INVISIBLE))
-        spelling = "".join(map(self._read, composed)) or word
+        read = "".join(map(self._read, composed)) or word
+        spelling = self._replace_inner_apostrophes(read)
         with_others = [spelling.replace(*pair) for pair in (_APOSTROPHES, _APOSTROPHES[::-1])]
         return next(filter(self._is_known, [spelling, *with_others]), spelling)
+
+    def _replace_inner_apostrophes(self, word: str) -> str:
+        return _INNER.sub(self._inner_apostrophe, word) if self._inner_apostrophe else word
 
     def _is_known(self, word: str) -> bool:
         return word in self._words or word.lower() in self._words
@@ -54,3 +64,14 @@ class KnownCharacters:
             return character
         equivalent = find_equivalent(character, self._characters.__contains__)
         return equivalent or ("" if is_ignorable(character) else character)
+
+
+def find_inner_apostrophe(vocabulary: Vocabulary) -> str:
+    """Return the only apostrophe that the words of the treebank have between letters, else "".
+
+    The words are those of the dictionary of lemmas, because the other tables of a student also have
+    words of text without gold lemmas.
+    """
+    words = "\n".join(vocabulary.lemmas.forms) if vocabulary.lemmas else ""
+    found = _INNER.findall(words)
+    return found[0] if len(found) >= _MIN_WORDS and len(set(found)) == 1 else ""

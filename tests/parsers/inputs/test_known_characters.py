@@ -1,5 +1,7 @@
 """Words with characters that a model does not know are read with those that it knows."""
 
+from dataclasses import replace
+
 import pytest
 
 import depkit
@@ -37,6 +39,26 @@ def test_a_model_of_decomposed_text_reads_decomposed_text():
     respell = KnownCharacters(make_vocabulary(["na\u0301o", "a\xad"])).respell
     assert respell("oa\u0301") == "oa\u0301"
     assert respell("on\xada") == "ona"  # a soft hyphen in one word of a treebank
+
+
+@pytest.mark.parametrize(
+    ("forms", "spellings"),
+    [
+        ("c'è d'a s'è", ["c'è", "c'è", "s'è", "’n", "1’2"]),
+        ("c’è d’a s’è", ["c’è", "c’è", "s’è", "’n", "1’2"]),
+        ("c'è d'a s’è", ["c'è", "c’è", "s'è", "’n", "1’2"]),
+        ("c'è d'a 'n", ["c'è", "c’è", "s'è", "’n", "1’2"]),
+    ],
+)
+def test_words_are_read_with_the_apostrophe_of_the_words_of_the_treebank(forms, spellings):
+    """The other one can be known from text without lemmas that a student has read."""
+    vocabulary = make_vocabulary(["c'è", "c’è", "’", "1", "2", "n", "s"])
+    words = [*forms.split(), "’", "'"]
+    gold = new_sentence(words).with_columns({"lemma": words})
+    vocabulary = replace(vocabulary, columns={"lemma": Table([])}).with_lemmas([gold])
+    respell = KnownCharacters(vocabulary).respell
+    words = ["c'è", "c’è", "s'è", "’n", "1’2"]
+    assert list(map(respell, words)) == spellings
 
 
 def test_a_sentence_of_known_characters_is_not_changed():
