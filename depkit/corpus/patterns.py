@@ -24,8 +24,9 @@ class Pattern:
 
     hint: matches in every text in which `regex` matches, and is faster.
     regex: matches one token, or several tokens that follow each other, one in each group.
-    is_complete: whether a token certainly ends at the end of a match, unless a letter, digit,
-        apostrophe or hyphen follows.
+    is_complete: whether a token certainly ends at the end of a match, unless what follows can be
+        an ending of it, such as an apostrophe. Such a token certainly begins at its first
+        character, also after a Chinese or Japanese one.
     min_matches: how often the pattern must occur in a treebank that it is used with.
     """
 
@@ -50,23 +51,83 @@ _UNIT = (
 )
 # URLs end before the punctuation and the letters of Chinese, Japanese and Korean.
 _IN_URL = r"[^\s()<>\"“”«»\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+# Extensions of file names; those that are frequent words, such as `dat` and `tar`, are missing
+_EXTENSIONS = (
+    "pdf|txt|[ct]sv|json|ya?ml|x?html?|xml|toml|ini|cfg|conf|log|md|rst|tex|bib|docx?|odt|rtf|xlsx?"
+    "|ods|pptx?|odp|epub|jpe?g|png|gif|svg|bmp|tiff?|webp|mp[34]|wav|ogg|flac|avi|mkv|webm|zip|gz"
+    "|bz2|xz|zst|7z|tgz|jar|exe|dll|msi|deb|rpm|apk|sqlite|py|ipynb|[jt]sx?|s?css|java|[ch]pp|php"
+    "|sh|ps1|conllu?|onnx"
+)
+# Letters, digits and the underscore without Chinese and Japanese characters, because such words can
+# precede and follow a name without a space
+_WORD = r"[^\W\u3000-\u9fff\uff00-\uffef]"
+_IN_NAME = r"[^\W_\u3000-\u9fff\uff00-\uffef]"
+_IN_FILE_NAME = rf"(?:{_WORD}|-)"
 PATTERNS = {
     "url": Pattern(
         re.compile(r"://|www\.", re.IGNORECASE),
         re.compile(
-            rf"(?<![\w.])(?:(?:https?|ftp)://|www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<=[\w/=&#~)-])",
+            rf"(?<!{_WORD})(?<!\.)(?:(?:https?|ftp)://|www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<=[\w/=&#~)-])",
             re.IGNORECASE,
         ),
         True,
     ),
     "email": Pattern(
         re.compile("@"),
-        re.compile(r"(?<![\w.+%-])(?:mailto:)?[\w.+%-]+@(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE),
+        re.compile(
+            rf"(?<!{_WORD})(?<![.+%-])(?:mailto:)?(?:{_WORD}|[.+%-])+@(?:{_IN_FILE_NAME}+\.)+[a-z]{{2,}}",
+            re.IGNORECASE,
+        ),
         True,
     ),
     "domain": Pattern(
         re.compile(rf"\.{_DOMAINS}", re.IGNORECASE),
-        re.compile(rf"(?<![\w.@/:-])(?:[a-z0-9-]+\.)+{_DOMAINS}(?![\w@]|\.\w)", re.IGNORECASE), True
+        re.compile(
+            rf"(?<!{_WORD})(?<![.@/:-])(?:[a-z0-9-]+\.)+{_DOMAINS}(?!{_WORD}|@|\.\w)",
+            re.IGNORECASE,
+        ),
+        True,
+    ),
+    # As `report-2.pdf`, `data.tar.gz`, `src/main.py` and `~/notes.txt`
+    "file name": Pattern(
+        re.compile(rf"\.(?:{_EXTENSIONS})", re.IGNORECASE),
+        re.compile(
+            rf"(?<!{_WORD})(?<![.~/\\@-])(?:~?/|\.\.?/)?"
+            rf"{_IN_NAME}{_IN_FILE_NAME}*(?:[./]{_IN_NAME}{_IN_FILE_NAME}*)*"
+            rf"\.(?:{_EXTENSIONS}|{_EXTENSIONS.upper()})(?!{_IN_FILE_NAME}|[./]\w)"
+        ),
+        True,
+    ),
+    "underscores": Pattern(
+        re.compile("_"),
+        re.compile(
+            rf"(?<!{_WORD})(?<![.@#/?=&-]){_IN_NAME}+(?:_+{_IN_NAME}+)+"
+            rf"(?!{_IN_NAME}|[=@%]|\.\w)"
+        ),
+        True,
+    ),
+    "tag": Pattern(  # a name after `#` or `@`
+        re.compile("[#@]"),
+        re.compile(rf"[#@](?<![.&/#@].)(?<!{_WORD}.)(?!\d){_WORD}+(?!{_WORD}|\.\w)"),
+        True,
+    ),
+    "ampersand": Pattern(  # as `AT&T`
+        re.compile("&"),
+        re.compile(
+            rf"(?<!{_WORD})(?<![.&])(?:[A-Z]&[A-Z]{{2,3}}|[A-Z]{{2,4}}&[A-Z]{{1,3}})(?!{_WORD}|[&/])"
+        ),
+        True,
+    ),
+    "ampersand between letters": Pattern(  # as `R&D`
+        re.compile("&"), re.compile(rf"(?<!{_WORD})(?<![.&])[A-Z]&[A-Z](?!{_WORD}|[&/])"), True
+    ),
+    "version": Pattern(
+        _DIGITS, re.compile(rf"(?<!{_WORD})(?<!\.)[vV]\d+(?:\.\d+)+(?!{_WORD})"), True
+    ),
+    "programming language": Pattern(
+        re.compile(r"\+\+|#"),
+        re.compile(rf"(?<!{_WORD})(?<!\.)(?:C\+\+|[CF]#)(?!{_WORD}|[+#])"),
+        True,
     ),
     "ellipsis": Pattern(re.compile(r"\.\.\."), re.compile(r"\.(?<!\.\.)\.{2,}"), True),
     "digits": Pattern(_DIGITS, re.compile(r"\d\d+"), False),
@@ -149,11 +210,15 @@ def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
             last = span[1]
 
 
+# What can follow a match as a part of the same token, as in `H&M:n`
+_ENDING = re.compile(rf"{_WORD}|['’-]|:[^\W\d_]")
+
+
 def find_matches(text: str, pattern: Pattern) -> Iterator[list[Span]]:
     """Yield the tokens of each match of a pattern."""
     for match in pattern.regex.finditer(text) if pattern.hint.search(text) else ():
-        following = text[match.end() : match.end() + 1]
-        ends_here = not following.isalnum() and following not in {"'", "’", "-", "_"}
+        following = text[match.end() : match.end() + 2]
+        ends_here = not _ENDING.match(following)
         yield [
             (start, end, pattern.is_complete and (ends_here or end < match.end()))
             for start, end in map(match.span, range(1, match.re.groups + 1) or [0])

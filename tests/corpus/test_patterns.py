@@ -14,12 +14,26 @@ def found(text, *names):
     [
         ("url", "see http://a.org/b_(c)?d=1,2. Or www.x.de/?q=ü, (https://y.fr).",
          ["http://a.org/b_(c)?d=1,2", "www.x.de/?q=ü", "https://y.fr"]),
-        ("url", "看www.x.cn/a。http://例 www. 和 awww.x", []),
+        ("url", "看www.x.cn/a。http://例 www. 和 awww.x", ["www.x.cn/a"]),
         ("email", "<anna.b@example.co.uk>, mailto:a+b@c-d.org; a@b, @c.de, x@y.z",
          ["anna.b@example.co.uk", "mailto:a+b@c-d.org"]),
         ("domain", "example1.com, example3.co.uk and Example.ORG. Not end.It, e.g. or 20.doc.",
          ["example1.com", "example3.co.uk", "Example.ORG"]),
+        ("email", "連絡はa@b.co.jpまで", ["a@b.co.jp"]),
+        ("domain", "詳細はexample.jpを", ["example.jp"]),
         ("domain", "a@b.com b.com@c a.com.x b.comet", []),
+        ("file name", "see ./src/main.py, ~/notes.txt: /etc/a-b_c.conf. Or data.tar.gz; (x.PDF)",
+         ["./src/main.py", "~/notes.txt", "/etc/a-b_c.conf", "data.tar.gz", "x.PDF"]),
+        ("file name", "a.Pdf x.pyc a.py.b C:\\x.txt 1.5 e.g.md5 b@x.py ..a.py", []),
+        ("file name", "昨日report.pdfを見た。", ["report.pdf"]),
+        ("underscores", "foo_bar, _x_ a__b c_ Ünï_cøde 遅れ_a ?p_q=1 a_b@c.d e_f.py (2_000)",
+         ["foo_bar", "a__b", "Ünï_cøde", "2_000"]),
+        ("tag", "#covid19 #2 @a_b, a@b &#39; x#y ##z #東京 昨日#tagを (@Ünï). @W.a.b #_x",
+         ["#covid19", "@a_b", "#tag", "@Ünï", "#_x"]),
+        ("ampersand", "AT&T, CD&V's H&M R&D AB&CDEF A&MB/C a&b A&B&C", ["AT&T", "CD&V"]),
+        ("ampersand between letters", "AT&T H&M (R&D). a&b A&B&C", ["H&M", "R&D"]),
+        ("version", "v1.2.3, V2.0. v1 v2.0b rev1.2", ["v1.2.3", "V2.0"]),
+        ("programming language", "C++, C#. F# C#m A++ c# C+", ["C++", "C#", "F#"]),
         ("number", "1,000.5 12:30 3.5kg v1.2 5. 192.168.0.1",
          ["1,000.5", "12:30", "3.5", "192.168.0.1"]),
         ("telephone", "555-0100, 1-800-555-0100, 10-12 and 1990-1995",
@@ -70,13 +84,17 @@ def test_the_first_and_the_longest_of_overlapping_tokens_is_found():
 
 @pytest.mark.parametrize(("text", "ends"), [
     ("a.com", True), ("a.com.", True), ("a.com's", False), ("(a.com)", True), ("5kg-", False),
+    ("a.com:n", False), ("a.com:", True), ("a.com: x", True),
 ])  # fmt: skip
 def test_a_token_ends_unless_letters_or_an_ending_follow(text, ends):
     ((*_, is_end),) = find_tokens(text, ("domain", "joined measure"))
     assert is_end == ends
 
 
-UNITS = 'a a. 1. 1- 1 a@ a@b. www. http:// http://( mailto: 1km a.co.uk %+ (a ( " a"'.split()
+UNITS = (
+    'a a. 1. 1- 1 a@ a@b. www. http:// http://( mailto: 1km a.co.uk %+ (a ( " a"'
+    " a/ a_ a.py ~/ ./ # #a A& v1."
+).split()
 
 
 @pytest.mark.parametrize("unit", UNITS)

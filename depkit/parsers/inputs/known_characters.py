@@ -30,7 +30,8 @@ class KnownCharacters:
         """Return the sentence as the model reads it: unchanged if it knows all characters."""
         if self._plain >= set("".join(sentence.form)):
             return sentence
-        words = list(map(self.respell, sentence.form))
+        known = self._plain.issuperset
+        words = [word if known(word) else self.respell(word) for word in sentence.form]
         return sentence if words == sentence.form else sentence.with_columns({"form": words})
 
     def respell(self, word: str) -> str:

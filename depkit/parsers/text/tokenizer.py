@@ -140,13 +140,14 @@ class Tokenizer:
                 bounds = (begin + start, begin + stop - 1)
                 first, last = np.searchsorted(offsets, bounds, side="right") - 1
                 inner = ends[first : last + 1].max()
-                if text.startswith("...", start):  # an ellipsis, which is joined to no word
+                is_ellipsis = text.startswith("...", start)  # which is joined to no word
+                if is_ellipsis:
                     ends[last] = max(inner, TOKEN)
-                    if start:
-                        previous = first - 1 - is_space[first - 1]
-                        ends[previous] = max(ends[previous], TOKEN)
                 else:
                     ends[last] = max(ends[last], TOKEN) if is_end else inner
+                if start and (is_ellipsis or (is_end and text[start - 1].isalnum())):
+                    previous = first - 1 - is_space[first - 1]
+                    ends[previous] = max(ends[previous], TOKEN)
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
 
     def _apply_rules(

@@ -167,13 +167,15 @@ def test_no_token_ends_inside_a_token_of_a_pattern(end, monkeypatch):
     """The network ends tokens and sentences wherever it can, or nowhere."""
     predict_everywhere(end, monkeypatch)
     segmenter = replace(make_tokenizer(), patterns=("email", "number", "split measure"))
-    texts = ["a@b.com, 1.5kg", "1", ".5"]  # an email never begins in one text and ends in another
+    # An email never begins in one text and ends in another.
+    texts = ["a@b.com, 1.5kg", "1", ".5", "は a@b.comを", "はa@b.com"]
     segmented = [
         [text[start:stop] for sentence in sentences for start, stop, _ in sentence]
         for text, sentences in zip(texts, segmenter.segment(texts), strict=True)
     ]
     assert segmented[0] == ["a@b.com", ",", "1.5", "kg"]
-    assert segmented[1:] == ([["1"], [".5"]] if end == 0 else [["1"], [".", "5"]])
+    assert segmented[1:3] == ([["1"], [".5"]] if end == 0 else [["1"], [".", "5"]])
+    assert segmented[3:] == [["は", "a@b.com", "を"], ["は", "a@b.com"]]
 
 
 @pytest.mark.parametrize("end", [0, 1, 2])
