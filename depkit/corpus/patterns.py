@@ -108,7 +108,7 @@ PATTERNS = {
     ),
     "tag": Pattern(  # a name after `#` or `@`
         re.compile("[#@]"),
-        re.compile(rf"[#@](?<![.&/#@].)(?<!{_WORD}.)(?!\d){_WORD}+(?!{_WORD}|\.\w)"),
+        re.compile(rf"[#@](?<![.&/#@].)(?<!{_WORD}.)(?!\d){_WORD}+(?!{_WORD}|[./]\w)"),
         True,
     ),
     "ampersand": Pattern(  # as `AT&T`

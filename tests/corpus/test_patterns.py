@@ -28,7 +28,7 @@ def found(text, *names):
         ("file name", "昨日report.pdfを見た。", ["report.pdf"]),
         ("underscores", "foo_bar, _x_ a__b c_ Ünï_cøde 遅れ_a ?p_q=1 a_b@c.d e_f.py (2_000)",
          ["foo_bar", "a__b", "Ünï_cøde", "2_000"]),
-        ("tag", "#covid19 #2 @a_b, a@b &#39; x#y ##z #東京 昨日#tagを (@Ünï). @W.a.b #_x",
+        ("tag", "#covid19 #2 @a_b, a@b &#39; x#y ##z #東京 昨日#tagを (@Ünï). @W.a.b #_x #N/A",
          ["#covid19", "@a_b", "#tag", "@Ünï", "#_x"]),
         ("ampersand", "AT&T, CD&V's H&M R&D AB&CDEF A&MB/C a&b A&B&C", ["AT&T", "CD&V"]),
         ("ampersand between letters", "AT&T H&M (R&D). a&b A&B&C", ["H&M", "R&D"]),
