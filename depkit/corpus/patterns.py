@@ -129,6 +129,24 @@ PATTERNS = {
         re.compile(rf"(?<!{_WORD})(?<!\.)(?:C\+\+|[CF]#)(?!{_WORD}|[+#])"),
         True,
     ),
+    "emoticon": Pattern(
+        re.compile(r"[:;=<^]|[xX]D"),
+        re.compile(
+            r"(?<!\S)(?:[:;=]['’]?-?[()]+|[:;]['’]?-?[DPp]+|[:;]-[/\\|*]|<3+|[xX]D+|\^_*\^)"
+            r"(?![^\s.,!?])"
+        ),
+        True,
+    ),
+    "arrow": Pattern(  # also a dash of hyphens, and a comparison
+        re.compile(r"--|[<>=]"),
+        re.compile(r"(?<!\S)(?:[-=]+>|<[-=]+|[<>!=]=|---?)(?!\S)"),
+        True,
+    ),
+    "date": Pattern(
+        re.compile(r"\d/\d"),
+        re.compile(r"\d(?<![\w/.-]\d)\d?/\d{1,2}/\d{2,4}(?![\w/-])"),
+        True,
+    ),
     "ellipsis": Pattern(re.compile(r"\.\.\."), re.compile(r"\.(?<!\.\.)\.{2,}"), True),
     "digits": Pattern(_DIGITS, re.compile(r"\d\d+"), False),
     # Like number, for treebanks in which a time such as 10:30 is three tokens

@@ -118,7 +118,17 @@ def test_each_model_reads_text(name):
 def test_technical_names_are_tokens(name):
     tokenizer = depkit.load(name, engine="onnx").tokenizer
     begin, _, rest = TEXTS[name][0].partition(" ")
-    names = ["a_b", "#covid19", "@anna", "v1.2.3", "C++", "https://a.org/b"]
+    names = [
+        "a_b",
+        "#covid19",
+        "@anna",
+        "v1.2.3",
+        "C++",
+        "https://a.org/b",
+        ":)",
+        "->",
+        "12/31/2020",
+    ]
     if name != "ja":  # whose treebank divides them
         names += ["main.py", "report_2-1.pdf", "AT&T"]
     for technical in names:
@@ -129,7 +139,7 @@ def test_technical_names_are_tokens(name):
 
 def test_a_japanese_word_can_precede_and_follow_a_name_without_a_space():
     tokenizer = depkit.load("ja", engine="onnx").tokenizer
-    for technical in ("v1.2.3", "C++", "#tag", "https://a.org/b", "a@b.jp", "example.com"):
+    for technical in ("v1.2.3", "C++", "#tag", "https://a.org/b", "a@b.jp"):
         text = f"昨日{technical}を見た。"
         ((before, token, *_),) = tokenizer.segment([text])[0]
         assert (text[: before[1]], text[token[0] : token[1]]) == ("昨日", technical)
