@@ -122,24 +122,26 @@ PATTERNS = {
         re.compile("&"), re.compile(rf"(?<!{_WORD})(?<![.&])[A-Z]&[A-Z](?!{_WORD}|[&/])"), True
     ),
     "version": Pattern(
-        _DIGITS, re.compile(rf"(?<!{_WORD})(?<!\.)[vV]\d+(?:\.\d+)+(?!{_WORD})"), True
+        re.compile(r"[vV]\d"), re.compile(rf"(?<!{_WORD})(?<!\.)[vV]\d+(?:\.\d+)+(?!{_WORD})"), True
     ),
     "programming language": Pattern(
-        re.compile(r"\+\+|#"),
+        re.compile(r"C\+\+|[CF]#"),
         re.compile(rf"(?<!{_WORD})(?<!\.)(?:C\+\+|[CF]#)(?!{_WORD}|[+#])"),
         True,
     ),
     "emoticon": Pattern(
-        re.compile(r"[:;=<^]|[xX]D"),
+        re.compile(r"[:;=]['’]?-?[()DPp/\\|*]|<3|[xX]D|\^[_^]"),
         re.compile(
-            r"(?<!\S)(?:[:;=]['’]?-?[()]+|[:;]['’]?-?[DPp]+|[:;]-[/\\|*]|<3+|[xX]D+|\^_*\^)"
-            r"(?![^\s.,!?])"
+            r"[:;=<xX^](?<!\S.)(?:(?<=[:;=])['’]?-?[()]+|(?<=[:;])(?:['’]?-?[DPp]+|-[/\\|*])"
+            r"|(?<=<)3+|(?<=[xX])D+|(?<=\^)_*\^)(?![^\s.,!?])"
         ),
         True,
     ),
     "arrow": Pattern(  # also a dash of hyphens, and a comparison
-        re.compile(r"--|[<>=]"),
-        re.compile(r"(?<!\S)(?:[-=]+>|<[-=]+|[<>!=]=|---?)(?!\S)"),
+        re.compile("->|<-|[<>!=]=|=>|--"),
+        re.compile(
+            r"[-=<>!](?<!\S.)(?:(?<=[-=])[-=]*>|(?<=<)[-=]+|(?<=[<>!=])=|(?<=-)--?)(?!\S)"
+        ),
         True,
     ),
     "date": Pattern(
