@@ -63,6 +63,10 @@ _EXTENSIONS = (
 _WORD = r"[^\W\u3000-\u9fff\uff00-\uffef]"
 _IN_NAME = r"[^\W_\u3000-\u9fff\uff00-\uffef]"
 _IN_FILE_NAME = rf"(?:{_WORD}|-)"
+EMOTICON = (
+    r"[:;=<xX^](?<!\S.)(?:(?<=[:;=])['’]?-?[()]+|(?<=[:;])(?:['’]?-?[DPp]+|-[/\\|*])"
+    r"|(?<=<)3+|(?<=[xX])D+|(?<=\^)_*\^)"
+)
 PATTERNS = {
     "url": Pattern(
         re.compile(r"://|www\.", re.IGNORECASE),
@@ -131,10 +135,7 @@ PATTERNS = {
     ),
     "emoticon": Pattern(
         re.compile(r"[:;=]['’]?-?[()DPp/\\|*]|<3|[xX]D|\^[_^]"),
-        re.compile(
-            r"[:;=<xX^](?<!\S.)(?:(?<=[:;=])['’]?-?[()]+|(?<=[:;])(?:['’]?-?[DPp]+|-[/\\|*])"
-            r"|(?<=<)3+|(?<=[xX])D+|(?<=\^)_*\^)(?![^\s.,!?])"
-        ),
+        re.compile(rf"{EMOTICON}(?![^\s.,!?])"),
         True,
     ),
     "arrow": Pattern(  # also a dash of hyphens, and a comparison

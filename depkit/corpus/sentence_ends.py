@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 
+from depkit.corpus.patterns import EMOTICON
+
 _LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # or an accent, which can be the last part of a letter
 MISSING_SPACES = "missing spaces"
 # Where a sentence ends if white space follows, and then an inverted mark or a letter; or, for
@@ -14,6 +16,11 @@ MISSING_SPACES = "missing spaces"
 # character of the sentence; the letter is the group.
 ENDS = {
     "question marks": re.compile(rf"[?？؟](?=\s+(¿|¡|{_LETTER}))"),
+    "exclamation marks": re.compile(rf"!(?<!Yahoo!)(?=\s+(¿|¡|{_LETTER}))"),
+    "final ellipses": re.compile(
+        rf"(?:…(?<={_LETTER}.)|\.(?<={_LETTER}\.\.\.))(?=\s+(¿|¡|{_LETTER}))"
+    ),
+    "emoticons": re.compile(rf"{EMOTICON}(?=\s+({_LETTER}))"),
     # `"Come." He` and `« Viens ! » Il`, but not `(Inc.) He` and not `[...] He`
     "closed sentences": re.compile(
         rf"[.!?…](?:(?<={_LETTER}{{2}}.)|(?<={_LETTER}{{2}}\s.))"
