@@ -63,9 +63,11 @@ _EXTENSIONS = (
 _WORD = r"[^\W\u3000-\u9fff\uff00-\uffef]"
 _IN_NAME = r"[^\W_\u3000-\u9fff\uff00-\uffef]"
 _IN_FILE_NAME = rf"(?:{_WORD}|-)"
+# What can follow a name as a part of the same token, as in `H&M:n`
+_ENDING = re.compile(rf"{_WORD}|['’-]|:[^\W\d_]")
+# As `:-)`, `;D` and `^_^`, after white space. `<3` is missing, because it can be a comparison.
 EMOTICON = (
-    r"[:;=<xX^](?<!\S.)(?:(?<=[:;=])['’]?-?[()]+|(?<=[:;])(?:['’]?-?[DPp]+|-[/\\|*])"
-    r"|(?<=<)3+|(?<=[xX])D+|(?<=\^)_*\^)"
+    r"[:;=^](?<!\S.)(?:(?<=[:;=])['’]?-?[()]+|(?<=[:;])(?:['’]?-?[DPp]+|-[/\\|*])|(?<=\^)_*\^)"
 )
 PATTERNS = {
     "url": Pattern(
@@ -134,7 +136,7 @@ PATTERNS = {
         True,
     ),
     "emoticon": Pattern(
-        re.compile(r"[:;=]['’]?-?[()DPp/\\|*]|<3|[xX]D|\^[_^]"),
+        re.compile(r"[:;=]['’]?-?[()DPp/\\|*]|\^[_^]"),
         re.compile(rf"{EMOTICON}(?![^\s.,!?])"),
         True,
     ),
@@ -229,10 +231,6 @@ def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
         if span[0] >= last:
             yield span
             last = span[1]
-
-
-# What can follow a match as a part of the same token, as in `H&M:n`
-_ENDING = re.compile(rf"{_WORD}|['’-]|:[^\W\d_]")
 
 
 def find_matches(text: str, pattern: Pattern) -> Iterator[list[Span]]:

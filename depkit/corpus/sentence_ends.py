@@ -16,6 +16,7 @@ MISSING_SPACES = "missing spaces"
 # character of the sentence; the letter is the group.
 ENDS = {
     "question marks": re.compile(rf"[?？؟](?=\s+(¿|¡|{_LETTER}))"),
+    # Not in the name `Yahoo!`
     "exclamation marks": re.compile(rf"!(?<!Yahoo!)(?=\s+(¿|¡|{_LETTER}))"),
     "final ellipses": re.compile(
         rf"(?:…(?<={_LETTER}.)|\.(?<={_LETTER}\.\.\.))(?=\s+(¿|¡|{_LETTER}))"

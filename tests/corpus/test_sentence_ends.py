@@ -32,7 +32,7 @@ def mark(text, offsets):
         ("question marks", "A<?>" + " " * 40 + "B"),
         ("exclamation marks", "Go<!> Éa?!<!> ¡b! b !5 a!B Yahoo! News לך<!> הביתה"),
         ("final ellipses", "He<…> It..<.> It .. It… it ...It ... It ?… It 5... It é..<.> ¿It"),
-        ("emoticons", "He :<)> It ;-<)> It :) it :-<(> It a:) It (:) It <<3> It"),
+        ("emoticons", "He :<)> It ;-<)> It :) it :-<(> It a:) It (:) It <3 It XD It ^<^> It"),
         ("closed sentences", '"It ends.<"> He says “Why?<”> It goes… "Go!" he'),
         ("closed sentences", "« Viens. <»> Il « Où est-il ? <»> Elle « Viens ! » dit"),
         ("closed sentences", "Il est passe\u0301.<”> Elle"),
