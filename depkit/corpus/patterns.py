@@ -9,13 +9,16 @@ begin inside a sequence of the characters with which it can begin.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 from depkit.corpus.emoji import emoji_spans
 
-Span = tuple[int, int, bool]  # start, end, and whether a token certainly ends there
+# Start, end, and whether a token certainly ends there. None: an ending of the token can follow.
+# False: a token that seems to end inside ends there instead.
+Span = tuple[int, int, bool | None]
 
 
 @dataclass(frozen=True)
@@ -24,16 +27,16 @@ class Pattern:
 
     hint: matches in every text in which `regex` matches, and is faster.
     regex: matches one token, or several tokens that follow each other, one in each group.
-    is_complete: whether a token certainly ends at the end of a match, unless what follows can be
-        an ending of it, such as an apostrophe. Such a token certainly begins at its first
-        character, also after a Chinese or Japanese one.
+    is_complete: whether a token certainly ends at the end of a match, unless an ending can follow.
     min_matches: how often the pattern must occur in a treebank that it is used with.
+    excluded: matches that overlap those of this pattern are no tokens.
     """
 
     hint: re.Pattern[str]
     regex: re.Pattern[str]
     is_complete: bool
     min_matches: int = 0
+    excluded: re.Pattern[str] | None = None
 
 
 # Some top-level domains. Those that are frequent words, such as `it` and `me`, are missing: a full
@@ -51,9 +54,9 @@ _UNIT = (
 )
 # URLs end before the punctuation and the letters of Chinese, Japanese and Korean.
 _IN_URL = r"[^\s()<>\"“”«»\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
-# Extensions of file names; those that are frequent words, such as `dat` and `tar`, are missing
+# Extensions of file names, without some that are frequent words, such as `dat`, `ini` and `tar`
 _EXTENSIONS = (
-    "pdf|txt|[ct]sv|json|ya?ml|x?html?|xml|toml|ini|cfg|conf|log|md|rst|tex|bib|docx?|odt|rtf|xlsx?"
+    "pdf|txt|[ct]sv|json|ya?ml|x?html?|xml|toml|cfg|conf|log|md|rst|tex|bib|docx?|odt|rtf|xlsx?"
     "|ods|pptx?|odp|epub|jpe?g|png|gif|svg|bmp|tiff?|webp|mp[34]|wav|ogg|flac|avi|mkv|webm|zip|gz"
     "|bz2|xz|zst|7z|tgz|jar|exe|dll|msi|deb|rpm|apk|sqlite|py|ipynb|[jt]sx?|s?css|java|[ch]pp|php"
     "|sh|ps1|conllu?|onnx"
@@ -63,12 +66,17 @@ _EXTENSIONS = (
 _WORD = r"[^\W\u3000-\u9fff\uff00-\uffef]"
 _IN_NAME = r"[^\W_\u3000-\u9fff\uff00-\uffef]"
 _IN_FILE_NAME = rf"(?:{_WORD}|-)"
-# What can follow a name as a part of the same token, as in `H&M:n`
-_ENDING = re.compile(rf"{_WORD}|['’-]|:[^\W\d_]")
+# If one of these follows a name, an ending can belong to the same token, as in Swedish `H&M:s` and
+# `main.py:12`. Accents and other marks can also follow.
+_ENDING = re.compile(rf"{_WORD}|['’-]|[:?#=&+/]\w")
+_MARKS = {"Mn", "Mc", "Cf"}  # categories of characters
 # As `:-)`, `;D` and `^_^`, after white space. `<3` is missing, because it can be a comparison.
 EMOTICON = (
     r"[:;=^](?<!\S.)(?:(?<=[:;=])['’]?-?[()]+|(?<=[:;])(?:['’]?-?[DPp]+|-[/\\|*])|(?<=\^)_*\^)"
 )
+# A pair of brackets
+_BRACKETS = r"()\[\]{}"
+_BRACKETED = re.compile(rf"[(\[{{](?<!\w.)(?=[^\s{_BRACKETS}])[^{_BRACKETS}]{{1,200}}[)\]}}](?!\w)")
 PATTERNS = {
     "url": Pattern(
         re.compile(r"://|www\.", re.IGNORECASE),
@@ -88,19 +96,16 @@ PATTERNS = {
     ),
     "domain": Pattern(
         re.compile(rf"\.{_DOMAINS}", re.IGNORECASE),
-        re.compile(
-            rf"(?<!{_WORD})(?<![.@/:-])(?:[a-z0-9-]+\.)+{_DOMAINS}(?!{_WORD}|@|\.\w)",
-            re.IGNORECASE,
-        ),
+        re.compile(rf"(?<![\w.@/:-])(?:[a-z0-9-]+\.)+{_DOMAINS}(?![\w@]|\.\w)", re.IGNORECASE),
         True,
     ),
     # As `report-2.pdf`, `data.tar.gz`, `src/main.py` and `~/notes.txt`
     "file name": Pattern(
         re.compile(rf"\.(?:{_EXTENSIONS})", re.IGNORECASE),
         re.compile(
-            rf"(?<!{_WORD})(?<![.~/\\@-])(?:~?/|\.\.?/)?"
+            rf"(?<!{_WORD})(?<![.~/\\@-])(?:~?/|\.\.?/)?(?![א-ת]-)"
             rf"{_IN_NAME}{_IN_FILE_NAME}*(?:[./]{_IN_NAME}{_IN_FILE_NAME}*)*"
-            rf"\.(?:{_EXTENSIONS}|{_EXTENSIONS.upper()})(?!{_IN_FILE_NAME}|[./]\w)"
+            rf"\.(?:{_EXTENSIONS}|(?<![a-z]\.)(?:{_EXTENSIONS.upper()}))(?!{_IN_FILE_NAME}|[./]\w)"
         ),
         True,
     ),
@@ -108,13 +113,13 @@ PATTERNS = {
         re.compile("_"),
         re.compile(
             rf"(?<!{_WORD})(?<![.@#/?=&-]){_IN_NAME}+(?:_+{_IN_NAME}+)+"
-            rf"(?!{_IN_NAME}|[=@%]|\.\w)"
+            rf"(?!{_IN_NAME}|[=@%/]|\.\w)"
         ),
         True,
     ),
     "tag": Pattern(  # a name after `#` or `@`
         re.compile("[#@]"),
-        re.compile(rf"[#@](?<![.&/#@].)(?<!{_WORD}.)(?!\d){_WORD}+(?!{_WORD}|[./]\w)"),
+        re.compile(rf"[#@](?<![.&/#@].)(?<!{_WORD}.)(?!\d){_WORD}+(?!{_WORD}|[./@]\w|[\"״][א-ת])"),
         True,
     ),
     "ampersand": Pattern(  # as `AT&T`
@@ -128,7 +133,9 @@ PATTERNS = {
         re.compile("&"), re.compile(rf"(?<!{_WORD})(?<![.&])[A-Z]&[A-Z](?!{_WORD}|[&/])"), True
     ),
     "version": Pattern(
-        re.compile(r"[vV]\d"), re.compile(rf"(?<!{_WORD})(?<!\.)[vV]\d+(?:\.\d+)+(?!{_WORD})"), True
+        re.compile(r"[vV]\d"),
+        re.compile(rf"(?<!{_WORD})(?<!\.)[vV]\d+(?:\.\d+)+(?!{_WORD}|\.\w)"),
+        True,
     ),
     "programming language": Pattern(
         re.compile(r"C\+\+|[CF]#"),
@@ -139,6 +146,7 @@ PATTERNS = {
         re.compile(r"[:;=]['’]?-?[()DPp/\\|*]|\^[_^]"),
         re.compile(rf"{EMOTICON}(?![^\s.,!?])"),
         True,
+        excluded=_BRACKETED,
     ),
     "arrow": Pattern(  # also a dash of hyphens, and a comparison
         re.compile("->|<-|[<>!=]=|=>|--"),
@@ -149,7 +157,7 @@ PATTERNS = {
     ),
     "date": Pattern(
         re.compile(r"\d/\d"),
-        re.compile(r"\d(?<![\w/.-]\d)\d?/\d{1,2}/\d{2,4}(?![\w/-])"),
+        re.compile(rf"\d(?<![/.-]\d)(?<!{_WORD}\d)\d?/\d{{1,2}}/\d{{2,4}}(?!{_WORD}|[/-])"),
         True,
     ),
     "ellipsis": Pattern(re.compile(r"\.\.\."), re.compile(r"\.(?<!\.\.)\.{2,}"), True),
@@ -180,7 +188,6 @@ PATTERNS = {
 # that have no partner (as in `1)` and `:)`) or follow a letter (`child(ren)`).
 # An alternative begins with the mark itself and then tests what surrounds it, because `re` finds a
 # character faster than it tests a condition.
-_BRACKETS = r"()\[\]{}"
 # Not the end of an HTML entity, such as `&#39;` or `&quot;`
 _NO_ENTITY = "".join(f"(?<!&[#\\w]{{{n}}};)" for n in range(2, 9))
 MARKS = {
@@ -188,9 +195,7 @@ MARKS = {
         r"[«»‹›「」『』《》〈〉【】（）［］｛｝]|[“”„‟](?:(?<!\w.)|(?!\w))"
         r"|\"(?:(?<![\w\"].)(?=\w)|(?<=[\w.,;:!?…%)].)(?![\w\"]))"
     ),
-    "brackets": re.compile(
-        rf"[(\[{{](?<!\w.)(?=[^\s{_BRACKETS}])[^{_BRACKETS}]{{1,200}}[)\]}}](?!\w)"
-    ),
+    "brackets": _BRACKETED,
     "final marks": re.compile(rf"[,;:!?،؛؟](?<=[\w)\]»”\"].){_NO_ENTITY}(?!\S)"),
     # After a number or symbol at the end of a text, where an ordinal number is unlikely, and
     # between a word and a closing quotation mark
@@ -233,12 +238,29 @@ def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
             last = span[1]
 
 
+def begins_token(text: str, start: int) -> bool:
+    """Whether another token certainly ends before a token of a complete pattern.
+
+    It does after a sign, and after a letter, which is a Chinese or Japanese one; but not after an
+    apostrophe or hyphen (`l'AT&T`), and not after a sign before a number (`$5km`). start: the
+    offset of the token's first character, which is not that of the text.
+    """
+    before = text[start - 1]
+    is_part = before.isspace() or before in "'’-" or text[start].isdecimal()
+    return before.isalnum() or not is_part
+
+
 def find_matches(text: str, pattern: Pattern) -> Iterator[list[Span]]:
     """Yield the tokens of each match of a pattern."""
-    for match in pattern.regex.finditer(text) if pattern.hint.search(text) else ():
+    matches = list(pattern.regex.finditer(text)) if pattern.hint.search(text) else []
+    if matches and pattern.excluded:
+        excluded = {i for match in pattern.excluded.finditer(text) for i in range(*match.span())}
+        matches = [match for match in matches if match.end() - 1 not in excluded]
+    for match in matches:
+        if unicodedata.category(text[match.start() - 1 : match.start()] or " ") in _MARKS:
+            continue  # The match begins inside a word, after an accent.
         following = text[match.end() : match.end() + 2]
-        ends_here = not _ENDING.match(following)
-        yield [
-            (start, end, pattern.is_complete and (ends_here or end < match.end()))
-            for start, end in map(match.span, range(1, match.re.groups + 1) or [0])
-        ]
+        can_go_on = _ENDING.match(following) or unicodedata.category(following[:1] or " ") in _MARKS
+        *inner, last = map(match.span, range(1, match.re.groups + 1) or [0])
+        is_end = (None if can_go_on else True) if pattern.is_complete else False
+        yield [*((*span, pattern.is_complete) for span in inner), (*last, is_end)]

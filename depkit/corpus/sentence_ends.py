@@ -30,6 +30,10 @@ ENDS = {
     "symbols": re.compile(rf"\.(?<=[%€$£°]\.)(?=\s+({_LETTER}))"),
     MISSING_SPACES: re.compile(rf"[.!?](?<={_LETTER}{{3}}.)(?=({_LETTER}))"),
 }
+# Rules of marks before a capital letter, which are not used where nouns are capitalised
+BEFORE_CAPITALS = frozenset({"final ellipses", "emoticons"})
+# Rules of marks that are frequent between brackets or quotation marks, where they are not applied
+_OUTSIDE = BEFORE_CAPITALS | {"exclamation marks"}
 # Where no sentence ends although white space follows. The value is the least number of matches in
 # treebanks for a rule to be used.
 CONTINUATIONS = {
@@ -93,15 +97,19 @@ _ENCLOSED = re.compile(
 def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
     """Yield the offsets of the last characters of sentences that the rules of ENDS find.
 
-    A lower-case letter does not begin a sentence, and after a closing mark that follows `?` or `!`
-    only a capital letter does, because direct speech can be followed by who said it.
+    A lower-case letter does not begin a sentence. Only a capital letter does by the rules of
+    BEFORE_CAPITALS, and after a closing mark that follows `?` or `!`, because direct speech can be
+    followed by who said it.
     """
     for name in ENDS.keys() & names:
         for match in ENDS[name].finditer(text):
-            is_speech = name == "closed sentences" and match[0][0] in "?!"
             if name == MISSING_SPACES and not _lacks_space(text, match.start()):
                 continue
-            if match[1].isupper() or not (is_speech or match[1].islower()):
+            if name in _OUTSIDE and _is_between_marks(text, match.start()):
+                continue
+            is_speech = name == "closed sentences" and match[0][0] in "?!"
+            needs_capital = is_speech or name in BEFORE_CAPITALS
+            if match[1].isupper() or not (needs_capital or match[1].islower()):
                 yield match.end() - 1
 
 
@@ -215,8 +223,11 @@ def is_enclosed(text: str, offset: int) -> bool:
     after a final mark, also if closing marks follow it.
     """
     before = text[max(0, offset - _MAX_CLOSING) : offset + 1].rstrip("".join(_CLOSING))
-    if before[-1:] in _FINAL:
-        return False
+    return before[-1:] not in _FINAL and _is_between_marks(text, offset)
+
+
+def _is_between_marks(text: str, offset: int) -> bool:
+    """Whether a character is a first bracket or quotation mark, or between it and its partner."""
     # The end of the window includes the last mark of a match from `offset`, and what follows it.
     begin, end = max(0, offset - _LONGEST_ENCLOSED), offset + _LONGEST_ENCLOSED + 3
     return any(

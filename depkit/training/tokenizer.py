@@ -1,5 +1,6 @@
 """Training of a tokenizer from a treebank's tokens and the white space between them."""
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,7 @@ from torch.nn import functional
 from depkit.corpus.patterns import MARKS, PATTERNS, find_marks, find_matches
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.sentence_ends import (
+    BEFORE_CAPITALS,
     CONTINUATIONS,
     ENCLOSED,
     ENDS,
@@ -69,6 +71,9 @@ EMBEDDING = 32  # size of a character's embedding
 DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
 BATCH_CHARACTERS = 3000  # maximum number in a batch, padding included
 
+# If at least this share of the words after a word is capitalised, nouns are, as in German
+CAPITALISED_NOUNS = 0.25
+_INNER_WORD = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")
 MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
@@ -378,12 +383,18 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
 
     At most a tenth of the places that a rule finds contradict it, and for JOINED, ENCLOSED and
     UNFINISHED at most one in a hundred ends of sentences. Of several treebanks, only the one as
-    which text is split is considered, but all for CONTINUATIONS, which are rare.
+    which text is split is considered, but all for CONTINUATIONS, which are rare. The rules of
+    BEFORE_CAPITALS are not used where nouns are capitalised.
     """
     first = [passage for passage in passages if passage.treebank == 0]
+    words = _INNER_WORD.findall("\n".join(passage.text for passage in first))
+    capitals = sum(word[0].isupper() for word in words)
+    excluded = BEFORE_CAPITALS if capitals >= CAPITALISED_NOUNS * max(len(words), 100) else ()
     rules = {name: (find_continuations, n) for name, n in CONTINUATIONS.items()}
     rules |= dict.fromkeys(ENDS, (find_ends, 0))
     for name, (find, min_matches) in rules.items():
+        if name in excluded:
+            continue
         is_end = [
             passage.ends[offset] == SENTENCE
             for passage in (first if name in ENDS else passages)

@@ -31,8 +31,14 @@ def mark(text, offsets):
         ("question marks", "A<?>\n  ¿?"),
         ("question marks", "A<?>" + " " * 40 + "B"),
         ("exclamation marks", "Go<!> Éa?!<!> ¡b! b !5 a!B Yahoo! News לך<!> הביתה"),
-        ("final ellipses", "He<…> It..<.> It .. It… it ...It ... It ?… It 5... It é..<.> ¿It"),
-        ("emoticons", "He :<)> It ;-<)> It :) it :-<(> It a:) It (:) It <3 It XD It ^<^> It"),
+        ("exclamation marks", 'He «Go! Now!» (Go! Now!) "Go<!> Now<!> He'),
+        ("final ellipses", "He<…> It..<.> It .. It… it ...It ... It ?… It 5... It é..<.> It"),
+        ("final ellipses", "(He… It) “he… It” קם… חלב 네… 가"),
+        (
+            "emoticons",
+            "He :<)> It ;-<)> It :) it :-<(> It a:) It (:) It <3 It XD It ^<^> It",
+        ),
+        ("emoticons", "(he :) It) “he :) It” קם :) חלב"),
         ("closed sentences", '"It ends.<"> He says “Why?<”> It goes… "Go!" he'),
         ("closed sentences", "« Viens. <»> Il « Où est-il ? <»> Elle « Viens ! » dit"),
         ("closed sentences", "Il est passe\u0301.<”> Elle"),
@@ -221,7 +227,26 @@ def test_no_sentence_ends_before_a_lower_case_letter_except_after_final_and_clos
 
 
 @pytest.mark.parametrize(
-    "unit", ["a. ", ". ", "... ", ".) ", "? ", ".", "  ", "A. B ", "%. ", "(", '" ', "„a", "abc.Ab"]
+    "unit",
+    [
+        "a. ",
+        ". ",
+        "... ",
+        ".) ",
+        "? ",
+        ".",
+        "  ",
+        "A. B ",
+        "%. ",
+        "(",
+        '" ',
+        "„a",
+        "abc.Ab",
+        "! ",
+        "a… ",
+        " :)",
+        " ^_",
+    ],
 )
 def test_long_texts_are_searched_in_linear_time(unit):
     """With a search in quadratic time, this test would not end."""

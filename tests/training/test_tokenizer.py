@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save
 
 from depkit.corpus.patterns import MARKS, PATTERNS
-from depkit.corpus.sentence_ends import ENCLOSED, ENDS, JOINED, UNFINISHED
+from depkit.corpus.sentence_ends import BEFORE_CAPITALS, ENCLOSED, ENDS, JOINED, UNFINISHED
 from depkit.corpus.text import read_text
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
@@ -284,6 +284,8 @@ def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():
     assert chosen(*["Ann R. Lee ... and"] * 3, *["Ann R."] * 9, "Lee") == always | {"ellipses"}
     assert chosen("Why? Because", "It") == always - {"question marks"}
     assert chosen(*["A.", "/ B"] * 3) == always - {"spaced marks"}
+    assert chosen(*["Das Haus ist klein."] * 90) == always - BEFORE_CAPITALS
+    assert chosen(*["The house in Rome is red."] * 90) == always
     assert chosen(*["Why? It"] * 1, *["Why?", "It"] * 9) == always
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
-from depkit.corpus.patterns import find_marks, find_tokens
+from depkit.corpus.patterns import begins_token, find_marks, find_tokens
 from depkit.corpus.sentence_ends import (
     MISSING_SPACES,
     find_continuations,
@@ -143,9 +143,11 @@ class Tokenizer:
                 is_ellipsis = text.startswith("...", start)  # which is joined to no word
                 if is_ellipsis:
                     ends[last] = max(inner, TOKEN)
-                else:
-                    ends[last] = max(ends[last], TOKEN) if is_end else inner
-                if start and (is_ellipsis or (is_end and text[start - 1].isalnum())):
+                elif is_end:
+                    ends[last] = max(ends[last], TOKEN)
+                elif is_end is False:
+                    ends[last] = inner
+                if start and (is_ellipsis or (is_end is not False and begins_token(text, start))):
                     previous = first - 1 - is_space[first - 1]
                     ends[previous] = max(ends[previous], TOKEN)
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
