@@ -17,7 +17,12 @@ _GROUPS = (
     "یيى", "کك",  # Persian letters, and Arabic ones in old files
     "。｡.", "、､,", "・･",
 )  # fmt: skip
-_ACCENTS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u1160-\u11ff\u3099\u309a]"
+# Accents of Latin and similar letters, Hebrew and Arabic marks, parts of Korean syllables, and the
+# marks of voiced Japanese syllables
+_ACCENTS = (
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1160-\u11ff\u3099\u309a]"
+)
 _ACCENT = re.compile(_ACCENTS)
 # A character and its accents, or the vowel and the final consonant of a Korean syllable. The number
 # is limited because the time to compose them is quadratic in it.

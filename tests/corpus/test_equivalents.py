@@ -29,6 +29,8 @@ def test_decomposed_characters_are_composed():
     assert list(compose("ne\u0301.\u1112\u1161\u11ab")) == [(1, 3, "é"), (4, 7, "한")]
     assert list(compose("q\u0301 カ\u3099")) == [(3, 5, "ガ")]
     assert list(compose("e\u0301\u0316")) == [(0, 3, "é")]
+    assert list(compose("\u0627\u0653\u0628\u062f")) == [(0, 2, "\u0622")]  # Arabic letters follow
+    assert list(compose("e\u0301\u0628 e\u0301\u05be")) == [(0, 2, "é"), (4, 6, "é")]
 
 
 def test_a_long_sequence_of_accents_is_composed():

@@ -378,11 +378,11 @@ def encode_text(
     indices, is_joined = index_by_code[codes], is_joined_code[codes]
     is_start = np.zeros(len(text), dtype=bool)
     is_start[np.asarray(starts)] = True
-    for begin, end, composed in compose(text):
-        is_known = characters.indices.keys() >= set(text[begin:end])
-        if not (is_start[begin + 1 : end].any() or is_known):
-            indices[begin] = _find_index(composed, characters)
-            is_joined[begin + 1 : end] = True
+    for start, stop in pairwise([*starts, len(text)]):
+        for begin, end, composed in compose(text[start:stop]):
+            if not characters.indices.keys() >= set(text[start + begin : start + end]):
+                indices[start + begin] = _find_index(composed, characters)
+                is_joined[start + begin + 1 : start + end] = True
     is_space = indices == characters.indices[SPACE]
     is_joined[1:] &= ~is_space[:-1]
     is_joined[is_start] = False

@@ -101,6 +101,12 @@ def test_a_text_that_begins_with_an_accent_does_not_change_the_text_before(texts
     assert tokenizer.segment(texts) == [tokenizer.segment([text])[0] for text in texts]
 
 
+def test_an_accent_at_the_beginning_of_a_text_is_not_composed_with_the_text_before():
+    table = build_character_table(["abcé"], min_count=1)
+    indices, _ = encode_text("e\u0301\u0302b", table, [0, 2])
+    assert table.symbols[indices[0]] == "é"
+
+
 def test_a_text_begins_with_a_symbol_of_its_own():
     assert encode_text("ab\xadc", CHARACTERS, [0, 2])[1].tolist() == [0, 1, 2, 3]
 
