@@ -67,9 +67,8 @@ _WORD = r"[^\W\u3000-\u9fff\uff00-\uffef]"
 _IN_NAME = r"[^\W_\u3000-\u9fff\uff00-\uffef]"
 _IN_FILE_NAME = rf"(?:{_WORD}|-)"
 # If one of these follows a name, an ending can belong to the same token, as in Swedish `H&M:s` and
-# `main.py:12`. Accents and other marks can also follow.
+# `main.py:12`.
 _ENDING = re.compile(rf"{_WORD}|['’-]|[:?#=&+/]\w")
-_MARKS = {"Mn", "Mc", "Cf"}  # categories of characters
 # As `:-)`, `;D` and `^_^`, after white space. `<3` is missing, because it can be a comparison.
 EMOTICON = (
     r"[:;=^](?<!\S.)(?:(?<=[:;=])['’]?-?[()]+|(?<=[:;])(?:['’]?-?[DPp]+|-[/\\|*])|(?<=\^)_*\^)"
@@ -238,6 +237,16 @@ def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
             last = span[1]
 
 
+def is_inside_word(character: str) -> bool:
+    """Whether a character is an accent, a vowel sign or a joiner of letters; "" is none.
+
+    Variation selectors are none, because a word can follow an emoji that ends with one.
+    """
+    if not character or character.isascii() or character in "\ufe0e\ufe0f":
+        return False
+    return character in "\u200c\u200d" or unicodedata.category(character) in {"Mn", "Mc"}
+
+
 def begins_token(text: str, start: int) -> bool:
     """Whether another token certainly ends before a token of a complete pattern.
 
@@ -257,10 +266,10 @@ def find_matches(text: str, pattern: Pattern) -> Iterator[list[Span]]:
         excluded = {i for match in pattern.excluded.finditer(text) for i in range(*match.span())}
         matches = [match for match in matches if match.end() - 1 not in excluded]
     for match in matches:
-        if unicodedata.category(text[match.start() - 1 : match.start()] or " ") in _MARKS:
-            continue  # The match begins inside a word, after an accent.
+        if is_inside_word(text[match.start() - 1 : match.start()]):
+            continue
         following = text[match.end() : match.end() + 2]
-        can_go_on = _ENDING.match(following) or unicodedata.category(following[:1] or " ") in _MARKS
+        can_go_on = _ENDING.match(following) or is_inside_word(following[:1])
         *inner, last = map(match.span, range(1, match.re.groups + 1) or [0])
         is_end = (None if can_go_on else True) if pattern.is_complete else False
         yield [*((*span, pattern.is_complete) for span in inner), (*last, is_end)]

@@ -71,10 +71,10 @@ EMBEDDING = 32  # size of a character's embedding
 DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
 BATCH_CHARACTERS = 3000  # maximum number in a batch, padding included
 
-# If at least this share of the words after a word is capitalised, nouns are, as in German
+MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
+# If at least this share of the words that follow a word is capitalised, nouns are, as in German
 CAPITALISED_NOUNS = 0.25
 _INNER_WORD = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")
-MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
 

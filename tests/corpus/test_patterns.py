@@ -79,6 +79,20 @@ def test_punctuation_marks_are_found(name, text, marked):
     assert "".join(f"<{x}>" if i in marks else x for i, x in enumerate(text)) == marked
 
 
+@pytest.mark.parametrize(
+    "before", ["❤\ufe0f", "1\ufe0f\u20e3", "👍", "\u200b", "\u200f", "\ufeff", "は"]
+)
+def test_names_are_found_after_emoji_and_invisible_characters(before):
+    for name in ("http://a.b", "a@b.de", "#tag", "a_b"):
+        assert name in found(before + name, "url", "email", "tag", "underscores")
+    assert found(f"{before} 12.50", "number")[-1] == "12.50"
+
+
+@pytest.mark.parametrize("text", ["cafe\u0301http://a.b", "می\u200c#tag", "हि#tag"])
+def test_no_name_begins_inside_a_word(text):
+    assert found(text, "url", "tag") == []
+
+
 def test_emoji_are_found_with_and_without_patterns():
     assert found("👍🏽 a.com") == ["👍🏽"]
     assert found("👍🏽 a.com", "domain") == ["👍🏽", "a.com"]
