@@ -206,6 +206,18 @@ MARKS = {
 }
 
 
+# Patterns of what is named with letters, but is not a word that is inflected
+_NAMES = (
+    "url", "email", "domain", "file name", "underscores", "ampersand", "ampersand between letters",
+    "version", "programming language",
+)  # fmt: skip
+
+
+def is_name(form: str) -> bool:
+    """Return whether a form is a name such as a URL or a file name, which has no inflections."""
+    return any(PATTERNS[name].regex.fullmatch(form) for name in _NAMES)
+
+
 def find_marks(text: str, names: Iterable[str]) -> Iterator[int]:
     """Yield the offset of each mark that the patterns of `MARKS` with these names find.
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from math import inf, log
 
 from depkit.corpus.letter_case import lower
+from depkit.corpus.patterns import is_name
 from depkit.parsers.columns.edit_scripts import (
     Edit,
     apply_edit,
@@ -113,6 +114,8 @@ class Lemmatizer:
             score += lowest + TAGS * value
             if score > best_score:
                 best, best_score = lemma, score
+        if lower(best, self.dictionary.dotless) != word.low and is_name(form):
+            return form
         if best in word.other_lemmas or tags[0] == "PROPN":  # names are rarely compounds
             return best
         return self.evidence.compounds.add_marks(form, best)

@@ -297,3 +297,18 @@ def test_turkish_words_are_found_in_capital_letters():
     assert lemmatizer.look_up(capitals, [tags] * 4) == ["kapı", "kış", "iyi", "ışık"]
     script = edit_script("Masayı", "masa")
     assert lemmatizer.guess("ARIYI", tags, [(script, 0.0)]) == "arı"
+
+
+def test_an_unknown_name_with_signs_is_its_own_lemma():
+    words = [("psy", "pies"), ("py", "p"), ("domy", "dom"), ("koty", "kot"), ("sowy", "sow")]
+    lemmatizer, tags = Lemmatizer(build_dictionary([(*w, "N", "_", "_") for w in words])), "N"
+    scripts = [(edit_script("domy", "dom"), 0.0)]
+
+    def guess(form):
+        return lemmatizer.guess(form, (tags, "_", "_"), scripts)
+
+    assert guess("mapy") == "map"
+    for name in ("main.py", "my_copy", "http://a.pl/koty", "ania@poczty.py", "www.psy.py"):
+        assert guess(name) == name, name
+    lower = [(edit_script("Domy", "domy"), 0.0)]
+    assert lemmatizer.guess("Main.py", (tags, "_", "_"), lower) in ("Main.py", "main.py")
