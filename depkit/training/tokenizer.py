@@ -74,6 +74,8 @@ BATCH_CHARACTERS = 3000  # maximum number in a batch, padding included
 MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 # If at least this share of the words that follow a word is capitalised, nouns are, as in German
 CAPITALISED_NOUNS = 0.25
+MIN_FINAL_WORD = 5  # how often one of the `final_words` of a tokenizer must occur
+_SHORT_WORD = re.compile(r"(?<!\S)([^\W\d_]{2,4})(\.?)(?!\S)")
 _INNER_WORD = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
@@ -374,8 +376,9 @@ def _make_tokenizer(
     engine = TorchEngine(network, device)
     abbreviations = frozenset(choose_abbreviations(token for token, _ in tokens))
     return Tokenizer(
-        characters, table, spaces, engine, patterns, convolves=True, abbreviations=abbreviations
-    )
+        characters, table, spaces, engine, patterns, convolves=True, abbreviations=abbreviations,
+        final_words=frozenset(choose_final_words(passages) - abbreviations),
+    )  # fmt: skip
 
 
 def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
@@ -414,6 +417,25 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
         UNFINISHED: sum(is_unfinished(*end) for end in ends),
     }
     yield from (name for name, number in contradictions.items() if 100 * number <= len(ends))
+
+
+def choose_final_words(passages: Iterable[Passage]) -> set[str]:
+    """Return the words of two to four letters that are no abbreviations and can end a sentence.
+
+    They are in lower case, the last word before a full stop of some sentence, and followed by a
+    full stop nowhere else. A tokenizer is least certain of sentence ends after short words, because
+    many abbreviations are as short.
+    """
+    counts, final, abbreviated = Counter[str](), set[str](), set[str]()
+    for passage in passages:
+        for match in _SHORT_WORD.finditer(passage.text):
+            word, end = match[1], match.end(1) - 1
+            counts[word] += 1
+            if match[2]:
+                is_final = passage.ends[end] == TOKEN and passage.ends[end + 1] == SENTENCE
+                (final if is_final else abbreviated).add(word)
+    known = final - abbreviated
+    return {word for word in known if word.islower() and counts[word] >= MIN_FINAL_WORD}
 
 
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:

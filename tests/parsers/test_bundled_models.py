@@ -127,6 +127,14 @@ def test_technical_names_are_tokens(name):
         assert technical in tokens
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("de", "Er ist da. Ja, komm."), ("is", "Komdu nú. Já."), ("pt", "Vem já. Sim.")],
+)
+def test_sentences_end_after_short_words(name, text):
+    assert len(load_tokenizer(name).segment([text])[0]) == 2
+
+
 def test_a_japanese_word_can_precede_and_follow_a_name_without_a_space():
     tokenizer = depkit.load("ja", engine="onnx").tokenizer
     for technical in ("v1.2.3", "C++", "#tag", "https://a.org/b", "a@b.jp"):

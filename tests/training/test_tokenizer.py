@@ -1,6 +1,7 @@
 """Training of a tokenizer from a treebank's text."""
 
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -287,6 +288,22 @@ def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():
     assert chosen(*["Das Haus ist klein."] * 90) == always - BEFORE_CAPITALS
     assert chosen(*["The house in Rome is red."] * 90) == always
     assert chosen(*["Why? It"] * 1, *["Why?", "It"] * 9) == always
+
+
+def test_final_words_are_short_frequent_and_no_abbreviations():
+    """Tokens end at `|`, sentences at `#`; both are deleted from the text."""
+
+    def chosen(marked):
+        labels = {"|": module.TOKEN, "#": module.SENTENCE}
+        ends = np.array([labels.get(mark, 0) for mark in re.findall(r"[^|#]([|#]?)", marked)])
+        text = re.sub("[|#]", "", marked)
+        return module.choose_final_words([module.Passage(text, ends, np.zeros_like(ends))])
+
+    assert chosen("We| did| so|.# It| was| etc.# " * 5) == {"so"}
+    assert chosen("We| did| so|.# It| was| fig|.| 5| " * 5) == {"so"}
+    assert chosen("We| did| so|.# " * 4) == set()  # rare
+    assert chosen("so| " * 9 + "We| did| so|.# We| see| Bob|.# I|.# Begin|.# begin|.# ") == {"so"}
+    assert chosen("no| " * 9 + "No|.# no|.# no|.| 5| ") == set()
 
 
 def test_the_rule_of_joined_characters_is_not_used_if_sentences_end_in_words():

@@ -45,7 +45,8 @@ LONG_SLICE = 1024
 SMALL_BATCH = 1 << 11
 MARGIN = 48  # characters at each end of a slice that are read, but whose labels are not used
 LONGEST_SENTENCE = 1_000  # words; a longer sentence is split
-LONGEST_ABBREVIATION = 10  # characters that can precede its full stop, with a bracket
+# Characters between a space and the full stop of an abbreviation or a final word, with a bracket
+WINDOW = 10
 SPACE = "<space>"
 _FULL_STOP = re.compile(r"(?<=\w)\.(?=\s)")
 
@@ -63,6 +64,8 @@ class Tokenizer:
     convolves: bool = False  # whether the network consists of convolutions
     # In lower case and without the full stop, those that no sentence ends after, such as dr
     abbreviations: frozenset[str] = frozenset()
+    # Those that a sentence ends after if a full stop and a capital letter follow, such as `so`
+    final_words: frozenset[str] = frozenset()
 
     @property
     def network(self) -> "TokenizerNetwork":
@@ -155,21 +158,23 @@ class Tokenizer:
     def _apply_rules(
         self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray
     ) -> None:
-        """Change labels so that sentences end as `patterns` and `abbreviations` say.
+        """Change labels so that sentences end as the rules and tables of the tokenizer say.
 
         texts: as for `_apply_patterns`.
         """
-        ended, continued, unspaced = (
+        ended, continued, unspaced, after_words = (
             [begin + offset for begin, text in texts for offset in find(text)]
             for find in (
                 partial(find_ends, names={*self.patterns} - {MISSING_SPACES}),
                 self._find_continuations,
                 self._find_missing_spaces,
+                self._find_final_words,
             )
         )
         ends[np.searchsorted(offsets, ended, side="right") - 1] = SENTENCE
-        symbols = np.searchsorted(offsets, unspaced, side="right") - 1
-        ends[symbols], ends[symbols - 1] = SENTENCE, TOKEN  # The mark is a token of its own.
+        for marks in (unspaced, after_words):
+            symbols = np.searchsorted(offsets, marks, side="right") - 1
+            ends[symbols], ends[symbols - 1] = SENTENCE, TOKEN  # The mark is a token of its own.
         symbols = np.searchsorted(offsets, continued, side="right") - 1
         ends[symbols] = np.minimum(ends[symbols], TOKEN)
         for begin, text in texts:
@@ -199,10 +204,17 @@ class Tokenizer:
             if text[offset] != "." or not self._ends_abbreviation(text, offset):
                 yield offset
 
+    def _find_final_words(self, text: str) -> Iterator[int]:
+        """Yield the offsets of full stops between one of `final_words` and a capital letter."""
+        for match in _FULL_STOP.finditer(text) if self.final_words else ():
+            offset = match.start()
+            following = text[offset + 1 : offset + WINDOW].lstrip()[:1]
+            if following.isupper() and _word_before(text, offset) in self.final_words:
+                yield offset
+
     def _ends_abbreviation(self, text: str, full_stop: int) -> bool:
         """Whether what precedes the full stop at an offset is one of `abbreviations`."""
-        before = text[max(0, full_stop - LONGEST_ABBREVIATION) : full_stop]
-        return before.split()[-1].lstrip("([\"'«„“‘").lower() in self.abbreviations
+        return _word_before(text, full_stop).lower() in self.abbreviations
 
     @cached_property
     def _is_accent(self) -> np.ndarray:
@@ -301,6 +313,11 @@ class Tokenizer:
             if len(words) > 1:
                 words = self.multiwords.check(text[begin:end], words)
         return words if words and len(words) > 1 else None
+
+
+def _word_before(text: str, full_stop: int) -> str:
+    """Return the word before the full stop at an offset, or its end if it is long."""
+    return text[max(0, full_stop - WINDOW) : full_stop].split()[-1].lstrip("([\"'«„“‘")
 
 
 def _pad_slices(

@@ -48,6 +48,7 @@ def write_tokenizer(
         "spaces": tokenizer.spaces,
         "patterns": tokenizer.patterns,
         "abbreviations": _sorted(tokenizer.abbreviations),
+        "final_words": _sorted(tokenizer.final_words),
         "embedding": network.embedding.embedding_dim,
         "size": network.size,
         "dilations": network.dilations,
@@ -135,6 +136,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
             raise ValueError("it has no characters")
         spaces = bool(description["spaces"])
         abbreviations = _read_words(description.get("abbreviations", [])) or frozenset()
+        final_words = _read_words(description.get("final_words", [])) or frozenset()
         patterns = tuple(description.get("patterns", ()))
         if not set(patterns) <= {*PATTERNS, *MARKS, *NAMES}:
             raise ValueError("it has an unknown pattern")
@@ -146,7 +148,9 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} is damaged: {reason}") from None
     convolves = bool(description.get("dilations"))
-    return Tokenizer(characters, table, spaces, engine, patterns, convolves, abbreviations)
+    return Tokenizer(
+        characters, table, spaces, engine, patterns, convolves, abbreviations, final_words
+    )
 
 
 def load_tokenizer(model: PathLike, device: "torch.device | None" = None) -> Tokenizer:

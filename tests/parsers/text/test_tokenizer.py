@@ -244,6 +244,21 @@ def test_a_sentence_ends_at_a_question_mark(monkeypatch):
         assert len(sentences) == count
 
 
+def test_a_sentence_ends_between_a_final_word_and_a_capital_letter(monkeypatch):
+    """The network ends nothing."""
+    predict_everywhere(0, monkeypatch)
+    segmenter = replace(
+        make_tokenizer(), final_words=frozenset({"ab", "b"}), abbreviations=frozenset({"b"})
+    )
+    text = "c (ab. C ab. c Ab. C cab. C ab.C b. C ab.  C"
+    (sentences,) = segmenter.segment([text])
+    assert [text[tokens[0][0] : tokens[-1][1]] for tokens in sentences] == [
+        "c (ab.", "C ab. c Ab. C cab. C ab.C b. C ab.", "C"
+    ]  # fmt: skip
+    start, stop, _ = sentences[0][-1]
+    assert text[start:stop] == "."
+
+
 @pytest.mark.parametrize("end", [0, 1, 2])
 def test_a_sentence_ends_where_a_space_is_missing_except_after_an_abbreviation(end, monkeypatch):
     predict_everywhere(end, monkeypatch)
