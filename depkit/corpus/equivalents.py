@@ -15,7 +15,7 @@ _GROUPS = (
     "-–—‐‑−―",
     "șş", "ȘŞ", "țţ", "ȚŢ",  # Romanian letters with comma below, and with cedilla
     "یيى", "کك",  # Persian letters, and Arabic ones in old files
-    "。｡.", "、､,", "・･",
+    ".。｡!?؟।", "、､,;", "・･",  # marks at the end of a sentence, and inside it
 )  # fmt: skip
 # Accents of Latin and similar letters, Hebrew and Arabic marks, parts of Korean syllables, and the
 # marks of voiced Japanese syllables

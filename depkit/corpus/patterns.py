@@ -54,6 +54,9 @@ _UNIT = (
 )
 # URLs end before the punctuation and the letters of Chinese, Japanese and Korean.
 _IN_URL = r"[^\s()<>\"“”«»\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+# After the full stop of a measure, whose unit is hardly ever written with a full stop
+_UNITS = ("kg", "[ckm]m", "°[CF]")
+AFTER_UNIT = f"(?:{'|'.join(rf'(?<=[0-9]{x}.)|(?<=[0-9] {x}.)' for x in _UNITS)})"
 # Extensions of file names, without some that are frequent words, such as `dat`, `ini` and `tar`
 _EXTENSIONS = (
     "pdf|txt|[ct]sv|json|ya?ml|x?html?|xml|toml|cfg|conf|log|md|rst|tex|bib|docx?|odt|rtf|xlsx?"
@@ -199,7 +202,7 @@ MARKS = {
     # After a number or symbol at the end of a text, where an ordinal number is unlikely, and
     # between a word and a closing quotation mark
     "final full stops": re.compile(
-        r"\.(?:(?<=[\d½%€$£].)(?=\s*\Z)|(?<=[^\W\d_]{3}.)(?=[\"”»“](?:\s|\Z)))"
+        rf"\.(?:(?:(?<=[\d½%€$£].)|{AFTER_UNIT})(?=\s*\Z)|(?<=[^\W\d_]{{3}}.)(?=[\"”»“](?:\s|\Z)))"
     ),
     "dashes": re.compile("[—―]"),
     "emoji": re.compile(r"[\U0001f300-\U0001faff](?<=\w.)"),
@@ -216,6 +219,15 @@ _NAMES = (
 def is_name(form: str) -> bool:
     """Return whether a form is a name such as a URL or a file name, which has no inflections."""
     return any(PATTERNS[name].regex.fullmatch(form) for name in _NAMES)
+
+
+# Hyphens and dashes between letters and digits. In most treebanks, unlike the French one (`-t-il`),
+# no token begins or ends with one. For each pattern, the first name is that of the rule that such a
+# token is split at the hyphen, and the second one that it is joined to the other part.
+HYPHENS = {
+    ("split ranges", "joined ranges"): re.compile(r"[-–](?<=\d.)(?=\d)"),
+    ("split hyphens", "joined hyphens"): re.compile(r"[-–](?<=\w.)(?=\w)(?!(?<=\d.)\d)"),
+}
 
 
 def find_marks(text: str, names: Iterable[str]) -> Iterator[int]:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 
-from depkit.corpus.patterns import EMOTICON
+from depkit.corpus.patterns import AFTER_UNIT, EMOTICON
 
 _LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # or an accent, which can be the last part of a letter
 MISSING_SPACES = "missing spaces"
@@ -27,7 +27,7 @@ ENDS = {
         rf"[.!?…](?:(?<={_LETTER}{{2}}.)|(?<={_LETTER}{{2}}\s.))"
         rf"(?:(?:[\"”»“]|\s»)|(?<={_LETTER}{{4}}.)[)\]])(?=\s+({_LETTER}))"
     ),
-    "symbols": re.compile(rf"\.(?<=[%€$£°]\.)(?=\s+({_LETTER}))"),
+    "symbols": re.compile(rf"\.(?:(?<=[%€$£°]\.)|{AFTER_UNIT})(?=\s+({_LETTER}))"),
     MISSING_SPACES: re.compile(rf"[.!?](?<={_LETTER}{{3}}.)(?=({_LETTER}))"),
 }
 # Rules of marks before a capital letter, which are not used where nouns are capitalised
@@ -37,7 +37,7 @@ _OUTSIDE = BEFORE_CAPITALS | {"exclamation marks"}
 # Where no sentence ends although white space follows. The value is the least number of matches in
 # treebanks for a rule to be used.
 CONTINUATIONS = {
-    "initials": 0, "middle initials": 3, "spaced marks": 0, "ellipses": 3,
+    "initials": 0, "first initials": 0, "middle initials": 0, "spaced marks": 0, "ellipses": 3,
     "capitals": 0, "list marks": 0,
 }  # fmt: skip
 # The rules that no sentence ends where `is_joined`, `is_enclosed` or `is_unfinished` returns True
@@ -51,7 +51,7 @@ _LABELS = frozenset("ABCDIVXАБВГ")
 # Initials that are abbreviations of something else than names
 _ABBREVIATED = {"AC", "BC", "DC", "AD", "EU", "LA", "NB", "NY", "PS", "SA", "SL", "UK", "US", "ОК"}
 # Punctuation marks between white space that do not begin a sentence
-_SPACED_MARK = re.compile(r"(?<=\s)[,;/%)\]}»](?!\S)")
+_SPACED_MARK = re.compile(r"(?<=\s)(?:[,;/%)\]}](?!\S)|»(?!\w))")
 _ELLIPSIS = re.compile(rf"(?:…|\.(?<=\.\.\.))(?=\s+({_LETTER}))")
 _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
 # A number, a letter or a bullet at the beginning of a line
@@ -143,6 +143,8 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
     These are, for the rules of CONTINUATIONS that are named:
     initials: full stops of initials that follow each other, as in `J. S. Bach`, but not the last
         one in `Washington, D. C.`.
+    first initials: those of initials at the beginning of the text or after the end of a sentence,
+        as in `A. Smith came.`
     middle initials: those of initials after a name or title, as in `George W. Bush`; letters that
         often are labels or Roman numerals are left out.
     list marks: a number, a letter or a bullet at the beginning of a line, as in `1. Milk`.
@@ -152,7 +154,7 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
         lower-case letter, as in `EE. UU. desde 1999`.
     """
     names = set(names)
-    if not names.isdisjoint({"initials", "middle initials"}):
+    if not names.isdisjoint({"initials", "first initials", "middle initials"}):
         for match in _INITIAL.finditer(text):
             if _kind_of_initial(text, match.start()) in names:
                 yield match.start()
@@ -185,6 +187,8 @@ def _kind_of_initial(text: str, full_stop: int) -> str:
     if following[1:2] == ".":
         return "initials"
     words_before = text[max(0, full_stop - _WINDOW) : full_stop - 1].split()
+    if full_stop == 1 or (words_before and _ends_sentence(words_before[-1])):
+        return "first initials"
     before = words_before[-1].removesuffix(".") if words_before else ""
     if len(before) == 1 and before.isupper():
         return "" if before + initial in _ABBREVIATED or initial in "IVX" else "initials"
@@ -192,11 +196,19 @@ def _kind_of_initial(text: str, full_stop: int) -> str:
     return "middle initials" if is_name and initial not in _LABELS else ""
 
 
+def _ends_sentence(word: str) -> bool:
+    """Whether a word seems to be the last one of a sentence: `came.` and `so!"`, but not `Dr.`."""
+    bare = word.rstrip(_AFTER_WORDS)
+    final = word[len(bare) :].strip("\"')]»”’")
+    return final in {"!", "?", "…", "..."} or (final == "." and bare.islower() and len(bare) > 3)
+
+
 def is_joined(text: str, offset: int) -> bool:
     """Whether no sentence ends after the character at an offset, which no white space follows.
 
     None ends at a letter, a digit, an opening mark or a sign that joins words (`AT&T`), between a
-    final and a closing mark, between final marks, or at the full stop in `a.pdf` and `2.0`.
+    final mark and a closing mark or a comma, between final marks, or at the full stop in `a.pdf`
+    and `2.0`.
     """
     character, following = text[offset], text[offset + 1]
     if character == "." and following.isdecimal():
@@ -204,7 +216,7 @@ def is_joined(text: str, offset: int) -> bool:
     return (
         character.isalnum()
         or character in _INNER
-        or (character in _FINAL and _is_closing(text, offset + 1))
+        or (character in _FINAL and (_is_closing(text, offset + 1) or following in ",;"))
         or (character in _RUN and following in _RUN)
         or (character == "." and following.islower())
     )

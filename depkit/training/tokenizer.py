@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from depkit.corpus.patterns import MARKS, PATTERNS, find_marks, find_matches
+from depkit.corpus.patterns import HYPHENS, MARKS, PATTERNS, find_marks, find_matches
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.sentence_ends import (
     BEFORE_CAPITALS,
@@ -378,6 +378,7 @@ def _make_tokenizer(
     return Tokenizer(
         characters, table, spaces, engine, patterns, convolves=True, abbreviations=abbreviations,
         final_words=frozenset(choose_final_words(passages) - abbreviations),
+        abbreviated=frozenset(find_abbreviated(token.text for token, _ in tokens)),
     )  # fmt: skip
 
 
@@ -387,12 +388,13 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
     At most a tenth of the places that a rule finds contradict it, and for JOINED, ENCLOSED and
     UNFINISHED at most one in a hundred ends of sentences. Of several treebanks, only the one as
     which text is split is considered, but all for CONTINUATIONS, which are rare. The rules of
-    BEFORE_CAPITALS are not used where nouns are capitalised.
+    BEFORE_CAPITALS and of middle initials are not used where nouns are capitalised.
     """
     first = [passage for passage in passages if passage.treebank == 0]
     words = _INNER_WORD.findall("\n".join(passage.text for passage in first))
     capitals = sum(word[0].isupper() for word in words)
-    excluded = BEFORE_CAPITALS if capitals >= CAPITALISED_NOUNS * max(len(words), 100) else ()
+    has_capitals = capitals >= CAPITALISED_NOUNS * max(len(words), 100)
+    excluded = BEFORE_CAPITALS | {"middle initials"} if has_capitals else frozenset()
     rules = {name: (find_continuations, n) for name, n in CONTINUATIONS.items()}
     rules |= dict.fromkeys(ENDS, (find_ends, 0))
     for name, (find, min_matches) in rules.items():
@@ -438,11 +440,21 @@ def choose_final_words(passages: Iterable[Passage]) -> set[str]:
     return {word for word in known if word.islower() and counts[word] >= MIN_FINAL_WORD}
 
 
+def find_abbreviated(tokens: Iterable[str]) -> set[str]:
+    """Return the words of several letters that are tokens together with a full stop.
+
+    They are in lower case and without the full stop.
+    """
+    words = {token[:-1].lower() for token in tokens if token.endswith(".")}
+    return {word for word in words if word.isalpha() and len(word) > 1}
+
+
 def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the names of the patterns that a treebank does not contradict, see `corpus.patterns`.
 
     At most a tenth of the matches in the treebank are other tokens than those of the pattern. Only
-    the treebank as which text is split is considered. A pattern of MARKS without a match is used.
+    the treebank as which text is split is considered. A pattern of MARKS without a match is used. A
+    rule on HYPHENS is used if tokens begin or end with at most one in fifty of them.
     """
     passages = [passage for passage in passages if passage.treebank == 0]
     for name, pattern in PATTERNS.items():
@@ -465,6 +477,14 @@ def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
         ]
         if 10 * sum(map(bool, are_tokens)) >= 9 * len(are_tokens):
             yield name
+    for (split, joined), hyphen in HYPHENS.items():
+        borders = Counter(
+            (passage.ends[match.start() - 1] != INSIDE, passage.ends[match.start()] != INSIDE)
+            for passage in passages
+            for match in hyphen.finditer(passage.text)
+        )
+        if 50 * (borders[True, False] + borders[False, True]) <= borders.total():
+            yield joined if borders[False, False] > borders[True, True] else split
 
 
 def _make_variants(paragraphs: Sequence[Text], table: MultiwordTable) -> TextVariants:

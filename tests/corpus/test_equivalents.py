@@ -11,7 +11,8 @@ from depkit.corpus.equivalents import compose, equivalents, find_equivalent, is_
         ("’", "'", "'"), ("'", "’ʼ", "’"), ("“", "'”", "”"), ("«", "\"“", '"'), ("—", "–-", "-"),
         ("ş", "ș", "ș"), ("ș", "ş", "ş"), ("ي", "ی", "ی"), ("Ａ", "A", "A"), ("٣", "3", "3"),
         ("ﬁ", "fi", "fi"), ("ﬁ", "f", None), ("º", "o", None), ("²", "2", None),
-        ("a", "b", None), ("｡", "。", "。"),
+        ("a", "b", None), ("｡", "。", "。"), ("!", "?.", "."), ("?", "؟", "؟"), (";", ",", ","),
+        ("…", ".", "..."), ("!", "…", None),
     ],
 )  # fmt: skip
 def test_the_best_known_equivalent_is_found(character, known, expected):

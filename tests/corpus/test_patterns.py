@@ -71,6 +71,9 @@ def test_tokens_are_found(name, text, tokens):
             "a<;> &#39; &#039;&quot; &hellip; 39<;>",
         ),
         ("dashes", "a—b ― -", "a<—>b <―> -"),
+        ("final full stops", "a 5 kg. 5 kg.", "a 5 kg. 5 kg<.>"),
+        ("final full stops", "30 °C.  ", "30 °C<.>  "),
+        ("final full stops", "5 ckm.", "5 ckm."),
         ("emoji", "a😀 😀", "a<😀> 😀"),
     ],
 )

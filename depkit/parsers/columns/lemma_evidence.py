@@ -121,13 +121,12 @@ class Evidence:
     def attests(self, low: str, edit: Edit) -> bool:
         """Return whether some known word loses and gains the same characters by this edit.
 
-        If it replaces the beginning of the word, two words must have it. low: a lower-case form
-        that is long enough for the edit.
+        If it adds something to the beginning of the word, two words must have it. low: a lower-case
+        form that is long enough for the edit.
         """
         if len(edit) == 1:
             return False
-        replaces_beginning = bool(edit[0] and edit[1])
-        return self._changes[cut_and_added(low, edit)] > replaces_beginning
+        return self._changes[cut_and_added(low, edit)] > bool(edit[1])
 
     def find_ending(self, word_class: WordClass, low: str) -> Ending:
         """Return the words of a class that share the longest ending with a lower-case form."""

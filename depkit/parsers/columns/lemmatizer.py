@@ -9,13 +9,15 @@ lemma speaks for its tags as well; but the tags of the word do not change. In tr
 the parts of compounds, marks are added, see `compounds`.
 """
 
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from math import inf, log
 
-from depkit.corpus.letter_case import lower
+from depkit.corpus.letter_case import lower, upper
 from depkit.corpus.patterns import is_name
 from depkit.parsers.columns.edit_scripts import (
+    KEEP,
     Edit,
     apply_edit,
     apply_script,
@@ -41,6 +43,11 @@ NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 4.5, 2.0, 5.0
 # Weight of the log-probability of tags, and the difference from the likeliest tags at which tags
 # are ignored. They were chosen on held-out parts of two train parts (Tamil-TTB and EWT).
 TAGS, TAGS_MARGIN = 0.5, 5.0
+
+# Latin and Cyrillic consonants
+_NO_VOWEL = re.compile(
+    r"[bcçčćďđfgğhjkľlĺłmnňńpqrřŕsšśştťțvwxzžźżбвгґджзйклмнпрстфхцчшщ]{2,}", re.I
+)
 
 Scored = tuple[str, float]  # an edit script or a tag, and the logarithm of its probability
 Script = tuple[str, Edit]  # a case and an edit
@@ -114,7 +121,8 @@ class Lemmatizer:
             score += lowest + TAGS * value
             if score > best_score:
                 best, best_score = lemma, score
-        if lower(best, self.dictionary.dotless) != word.low and is_name(form):
+        is_changed = lower(best, self.dictionary.dotless) != word.low
+        if is_changed and (is_name(form) or _is_abbreviation(form)) and not word.other_lemmas:
             return form
         if best in word.other_lemmas or tags[0] == "PROPN":  # names are rarely compounds
             return best
@@ -186,6 +194,8 @@ class _UnknownWord:
     def _apply(self, case: str, edit: Edit) -> Made | None:
         dotless = self.evidence.dotless
         lemma = apply_edit(self.form, case, edit, dotless)
+        if lemma and case == KEEP and len(self.form) > 1 and self.form.isupper():
+            lemma = upper(lemma, dotless)  # what is added, too
         is_other = lemma in self.other_lemmas
         if lemma is None or not (is_other or self._suits(edit, lemma)):
             return None
@@ -250,6 +260,14 @@ class _Plausibility(dict[Script, Scored]):
             if score > best_score:
                 best, best_score = lemma, score
         return best, best_score
+
+
+def _is_abbreviation(form: str) -> bool:
+    """Whether a form has several Latin or Cyrillic letters, but no vowel, as `грн`.
+
+    A form with upper and lower case can have an ending, as the English `TVs`.
+    """
+    return bool(_NO_VOWEL.fullmatch(form)) and (form.islower() or form.isupper())
 
 
 def _digits(text: str) -> str:

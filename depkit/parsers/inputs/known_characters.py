@@ -5,14 +5,17 @@ knows.
 """
 
 import re
+from collections import Counter
 
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.inputs.vocabulary import Vocabulary
 
 _APOSTROPHES = ("'", "’")
-_INNER = re.compile(r"(?<=[^\W\d_])['’ʼ`](?=[^\W\d_])")
-_MIN_WORDS = 3  # with an apostrophe between letters
+_AT_LETTER = re.compile(r"(?<=[^\W\d_])['’ʼ`]|['’ʼ`](?=[^\W\d_])")
+_MIN_WORDS = 3  # with an apostrophe at a letter
+_SHARE = 0.9  # of the words with an apostrophe at a letter that have the most frequent one
+_YO = str.maketrans("ёЁ", "еЕ")  # The dots of the Russian letter are often left out.
 # A soft hyphen, spaces without width, and a byte order mark, which never change the meaning
 _INVISIBLE = dict.fromkeys(map(ord, "\xad\u200b\u2060\ufeff"))
 
@@ -22,9 +25,11 @@ class KnownCharacters:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._words = vocabulary.words.indices
+        self._forms = vocabulary.lemmas.forms if vocabulary.lemmas else {}
         self._characters = vocabulary.characters.indices
-        self._plain = self._characters.keys() - {*_APOSTROPHES, *map(chr, _INVISIBLE)}
-        self._inner_apostrophe = find_inner_apostrophe(vocabulary)
+        not_plain = {*_APOSTROPHES, *map(chr, _INVISIBLE), *map(chr, _YO)}
+        self._plain = self._characters.keys() - not_plain
+        self._apostrophe = find_apostrophe(vocabulary)
 
     def __call__(self, sentence: Sentence) -> Sentence:
         """Return the sentence as the model reads it: unchanged if it knows all characters."""
@@ -36,20 +41,21 @@ class KnownCharacters:
 
     def respell(self, word: str) -> str:
         """Return a word with characters that the model knows, as far as there are equivalents."""
-        word = self._replace_inner_apostrophes(word)
+        word = self._replace_apostrophes(word)
         if self._is_known(word):
             return word
         composed = self._compose(word.translate(_INVISIBLE))
         read = "".join(map(self._read, composed)) or word
-        spelling = self._replace_inner_apostrophes(read)
+        spelling = self._replace_apostrophes(read)
         with_others = [spelling.replace(*pair) for pair in (_APOSTROPHES, _APOSTROPHES[::-1])]
+        with_others.append(spelling.translate(_YO))
         return next(filter(self._is_known, [spelling, *with_others]), spelling)
 
-    def _replace_inner_apostrophes(self, word: str) -> str:
-        return _INNER.sub(self._inner_apostrophe, word) if self._inner_apostrophe else word
+    def _replace_apostrophes(self, word: str) -> str:
+        return _AT_LETTER.sub(self._apostrophe, word) if self._apostrophe else word
 
     def _is_known(self, word: str) -> bool:
-        return word in self._words or word.lower() in self._words
+        return any(x in table for x in (word, word.lower()) for table in (self._words, self._forms))
 
     def _compose(self, word: str) -> str:
         """Compose the decomposed characters of which the model does not know all parts."""
@@ -67,12 +73,16 @@ class KnownCharacters:
         return equivalent or ("" if is_ignorable(character) else character)
 
 
-def find_inner_apostrophe(vocabulary: Vocabulary) -> str:
-    """Return the only apostrophe that the words of the treebank have between letters, else "".
+def find_apostrophe(vocabulary: Vocabulary) -> str:
+    """Return the apostrophe that nearly all words of the treebank have at a letter, else "".
 
     The words are those of the dictionary of lemmas, because the other tables of a student also have
     words of text without gold lemmas.
     """
-    words = "\n".join(vocabulary.lemmas.forms) if vocabulary.lemmas else ""
-    found = _INNER.findall(words)
-    return found[0] if len(found) >= _MIN_WORDS and len(set(found)) == 1 else ""
+    found = Counter[str]()
+    for form, flat in vocabulary.lemmas.forms.items() if vocabulary.lemmas else ():
+        for apostrophe in _AT_LETTER.findall(form):
+            found[apostrophe] += sum(flat[2::3])
+    del found["`"]  # which is also an accent or a quotation mark
+    most = max(found, key=found.__getitem__, default="")
+    return most if found[most] >= max(_MIN_WORDS, _SHARE * found.total()) else ""

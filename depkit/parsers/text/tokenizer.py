@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depkit.corpus.equivalents import compose, find_equivalent, is_ignorable
-from depkit.corpus.patterns import begins_token, find_marks, find_tokens
+from depkit.corpus.patterns import HYPHENS, begins_token, find_marks, find_tokens
 from depkit.corpus.sentence_ends import (
     MISSING_SPACES,
     find_continuations,
@@ -66,6 +66,9 @@ class Tokenizer:
     abbreviations: frozenset[str] = frozenset()
     # Those that a sentence ends after if a full stop and a capital letter follow, such as `so`
     final_words: frozenset[str] = frozenset()
+    # In lower case, those that are tokens together with a full stop, and have several letters; None
+    # if they are not known
+    abbreviated: frozenset[str] | None = None
 
     @property
     def network(self) -> "TokenizerNetwork":
@@ -111,6 +114,7 @@ class Tokenizer:
         begins = [0, *_text_ends(texts)[:-1].tolist()]
         placed = list(zip(begins, texts, strict=True))
         self._apply_patterns(placed, (ends, multiword), indices=indices, offsets=offsets)
+        self._repair_hyphens(placed, ends, offsets)
         self._apply_rules(placed, ends, offsets)
         is_accent = self._is_accent[indices]
         is_accent[np.searchsorted(offsets, begins)] = False
@@ -155,6 +159,23 @@ class Tokenizer:
                     ends[previous] = max(ends[previous], TOKEN)
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
 
+    def _repair_hyphens(
+        self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray
+    ) -> None:
+        """Change labels so that no token begins or ends with a hyphen of HYPHENS in `patterns`.
+
+        texts: as for `_apply_patterns`.
+        """
+        for names, hyphen in HYPHENS.items():
+            if not set(names) & set(self.patterns):
+                continue
+            marks = [begin + m.start() for begin, text in texts for m in hyphen.finditer(text)]
+            symbols = np.searchsorted(offsets, marks, side="right") - 1
+            is_wrong = (ends[symbols - 1] == INSIDE) != (ends[symbols] == INSIDE)
+            split, _ = names
+            for positions in (symbols[is_wrong] - 1, symbols[is_wrong]):
+                ends[positions] = TOKEN if split in self.patterns else INSIDE
+
     def _apply_rules(
         self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray
     ) -> None:
@@ -187,6 +208,11 @@ class Tokenizer:
                     ends[start + index] = TOKEN
                 if end > offset:
                     ends[np.searchsorted(offsets, begin + end, side="right") - 1] = SENTENCE
+            ends[stop - 1] = SENTENCE
+            last = start + np.flatnonzero(ends[start:stop] == SENTENCE)
+            for symbol in last[ends[last - 1] == INSIDE].tolist():
+                if self._is_cut_off(text, int(offsets[symbol]) - begin):
+                    ends[symbol - 1] = TOKEN
 
     def _find_continuations(self, text: str) -> Iterator[int]:
         """Yield the offsets of characters after which no sentence ends.
@@ -211,6 +237,14 @@ class Tokenizer:
             following = text[offset + 1 : offset + WINDOW].lstrip()[:1]
             if following.isupper() and _word_before(text, offset) in self.final_words:
                 yield offset
+
+    def _is_cut_off(self, text: str, offset: int) -> bool:
+        """Whether the last character of a sentence is a full stop after a word without one."""
+        if self.abbreviated is None or text[offset] != "." or not offset:
+            return False
+        word = _word_before(text, offset).lower() if not text[offset - 1].isspace() else ""
+        is_word = word.isalpha() and len(word) > 1
+        return is_word and word not in self.abbreviated and word not in self.abbreviations
 
     def _ends_abbreviation(self, text: str, full_stop: int) -> bool:
         """Whether what precedes the full stop at an offset is one of `abbreviations`."""

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
 from depkit.corpus.io import PathLike
-from depkit.corpus.patterns import MARKS, PATTERNS
+from depkit.corpus.patterns import HYPHENS, MARKS, PATTERNS
 from depkit.corpus.sentence_ends import NAMES
 from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.tables import Table, check_symbols
@@ -49,6 +50,7 @@ def write_tokenizer(
         "patterns": tokenizer.patterns,
         "abbreviations": _sorted(tokenizer.abbreviations),
         "final_words": _sorted(tokenizer.final_words),
+        "abbreviated": _sorted(tokenizer.abbreviated),
         "embedding": network.embedding.embedding_dim,
         "size": network.size,
         "dilations": network.dilations,
@@ -137,8 +139,9 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         spaces = bool(description["spaces"])
         abbreviations = _read_words(description.get("abbreviations", [])) or frozenset()
         final_words = _read_words(description.get("final_words", [])) or frozenset()
+        abbreviated = _read_words(description.get("abbreviated"))
         patterns = tuple(description.get("patterns", ()))
-        if not set(patterns) <= {*PATTERNS, *MARKS, *NAMES}:
+        if not set(patterns) <= {*PATTERNS, *MARKS, *chain.from_iterable(HYPHENS), *NAMES}:
             raise ValueError("it has an unknown pattern")
     except ModelError:
         raise
@@ -149,8 +152,9 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         raise ModelError(f"{path} is damaged: {reason}") from None
     convolves = bool(description.get("dilations"))
     return Tokenizer(
-        characters, table, spaces, engine, patterns, convolves, abbreviations, final_words
-    )
+        characters, table, spaces, engine, patterns, convolves, abbreviations, final_words,
+        abbreviated,
+    )  # fmt: skip
 
 
 def load_tokenizer(model: PathLike, device: "torch.device | None" = None) -> Tokenizer:

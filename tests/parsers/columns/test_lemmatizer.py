@@ -164,7 +164,7 @@ def test_an_edit_takes_away_what_it_takes_from_known_words(words, form, lemma, e
 
 
 def is_attested(form, edit, words):
-    """Whether the edit takes away and adds the same in a word, in two if it replaces its start."""
+    """Whether the edit takes away and adds the same in a word, in two if it adds to its start."""
     if len(edit) == 1:
         return False
     cut_front, add_front, cut_behind, _ = edit
@@ -175,7 +175,7 @@ def is_attested(form, edit, words):
         and known.lower()[:cut_front] == form.lower()[:cut_front]
         and known.lower()[len(known) - cut_behind :] == form.lower()[len(form) - cut_behind :]
     }
-    return len(forms) >= (2 if cut_front and add_front else 1)
+    return len(forms) >= (2 if add_front else 1)
 
 
 @given(WORDS, st.text("aAbs", min_size=1, max_size=4), st.sampled_from(["N", "V"]))
@@ -312,3 +312,27 @@ def test_an_unknown_name_with_signs_is_its_own_lemma():
         assert guess(name) == name, name
     lower = [(edit_script("Domy", "domy"), 0.0)]
     assert lemmatizer.guess("Main.py", (tags, "_", "_"), lower) in ("Main.py", "main.py")
+
+
+def test_what_a_lemma_adds_to_a_form_in_capitals_is_in_capitals():
+    words = [("szkoły", "szkoła"), ("sowy", "sowa"), ("głowy", "głowa")]
+    lemmatizer = Lemmatizer(build_dictionary([(*word, "N", "_", "_") for word in words]))
+    scripts = [('["keep", 0, "", 1, "a"]', 0.0)]
+    assert lemmatizer.guess("KROWY", ("N", "_", "_"), scripts) == "KROWA"
+    assert lemmatizer.guess("Krowy", ("N", "_", "_"), scripts) == "Krowa"
+
+
+def test_an_unknown_word_without_vowels_keeps_its_letters():
+    words = [("гривн", "гривна"), ("кн", "кна"), ("сосн", "сосна"), ("бн", "бна")]
+    lemmatizer = Lemmatizer(build_dictionary([(*word, "N", "_", "_") for word in words]))
+    scripts = [(edit_script("кн", "кна"), 0.0)]
+    assert lemmatizer.guess("весн", ("N", "_", "_"), scripts) == "весна"
+    assert lemmatizer.guess("грн", ("N", "_", "_"), scripts) == "грн"
+    assert lemmatizer.guess("н", ("N", "_", "_"), scripts) == "на"
+
+
+def test_one_word_does_not_attest_letters_in_front_of_a_lemma():
+    words = [("es", "ser"), ("mes", "mesr"), ("des", "desr"), ("tres", "tresr")]
+    lemmatizer = Lemmatizer(build_dictionary([(*word, "V", "_", "_") for word in words]))
+    scripts = [(edit_script("es", "ser"), 0.0)]
+    assert lemmatizer.guess("dices", ("V", "_", "_"), scripts) == "dicesr"

@@ -44,10 +44,13 @@ def test_a_model_of_decomposed_text_reads_decomposed_text():
 @pytest.mark.parametrize(
     ("forms", "spellings"),
     [
-        ("c'è d'a s'è", ["c'è", "c'è", "s'è", "’n", "1’2"]),
+        ("c'è d'a s'è", ["c'è", "c'è", "s'è", "'n", "1’2"]),
         ("c’è d’a s’è", ["c’è", "c’è", "s’è", "’n", "1’2"]),
-        ("c'è d'a s’è", ["c'è", "c’è", "s'è", "’n", "1’2"]),
-        ("c'è d'a 'n", ["c'è", "c’è", "s'è", "’n", "1’2"]),
+        ("c'è d'a s’è", ["c'è", "c’è", "s’è", "’n", "1’2"]),
+        ("c'è d'a 'n", ["c'è", "c'è", "s'è", "'n", "1’2"]),
+        ("c'è d'a", ["c'è", "c’è", "s'è", "’n", "1’2"]),
+        ("c'è d`a s`a 'n c'a", ["c'è", "c'è", "s'è", "'n", "1’2"]),
+        ("d'a " * 9 + "c’è", ["c'è", "c'è", "s'è", "'n", "1’2"]),
     ],
 )
 def test_words_are_read_with_the_apostrophe_of_the_words_of_the_treebank(forms, spellings):
@@ -59,6 +62,16 @@ def test_words_are_read_with_the_apostrophe_of_the_words_of_the_treebank(forms, 
     respell = KnownCharacters(vocabulary).respell
     words = ["c'è", "c’è", "s'è", "’n", "1’2"]
     assert list(map(respell, words)) == spellings
+
+
+def test_a_russian_word_without_dots_is_read_if_the_treebank_has_only_this_one():
+    vocabulary = make_vocabulary(["живет", "её", "ее", "дал", "ё"])
+    gold = new_sentence(["берет"]).with_columns({"lemma": ["брать"]})
+    vocabulary = replace(vocabulary, columns={"lemma": Table([])}).with_lemmas([gold])
+    respell = KnownCharacters(vocabulary)
+    words = ["живёт", "Живёт", "берёт", "её", "даёт"]
+    expected = ["живет", "Живет", "берет", "её", "даёт"]
+    assert respell(new_sentence(words)).form == expected
 
 
 def test_a_sentence_of_known_characters_is_not_changed():

@@ -1,6 +1,7 @@
 """Labels of characters become tokens and sentences; no character is lost."""
 
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -242,6 +243,38 @@ def test_a_sentence_ends_at_a_question_mark(monkeypatch):
     for patterns, count in (("question marks",), 2), ((), 1):
         (sentences,) = replace(make_tokenizer(), patterns=patterns).segment(["a? B a ? b"])
         assert len(sentences) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [
+        ("split hyphens", ["a", "-", "b", "a", "-", "b", "ab-ba", "1-", "1"]),
+        ("joined hyphens", ["a-b", "a-b", "ab-ba", "1-", "1"]),
+        ("joined ranges", ["a", "-b", "a-", "b", "ab-ba", "1-1"]),
+        ("url", ["a", "-b", "a-", "b", "ab-ba", "1-", "1"]),
+    ],
+)
+def test_no_token_begins_or_ends_with_a_hyphen(name, tokens):
+    tokenizer, text = replace(make_tokenizer(), patterns=(name,)), "a-b a-b ab-ba 1-1"
+    indices, offsets = encode_text(text, tokenizer.characters)
+    ends = np.zeros(len(indices), dtype=np.int8)
+    ends[[0, 2, 5, 6, 12, 15, 16]] = 1
+    tokenizer._repair_hyphens([(0, text)], ends, offsets)
+    (sentences,) = tokenizer.decode([text], ends, np.zeros_like(ends), offsets)
+    assert [text[x:y] for x, y, _ in chain.from_iterable(sentences)] == tokens
+
+
+def test_a_full_stop_at_the_end_of_a_sentence_is_a_token_after_words(monkeypatch):
+    """The network ends nothing."""
+    predict_everywhere(0, monkeypatch)
+    tokenizer = replace(
+        make_tokenizer(), abbreviated=frozenset({"abc"}), abbreviations=frozenset({"bc"})
+    )
+    texts = ["ab.", "Ab.", "Abc.", "Bc.", "a.", "a.bc.", "1.", "ab .", ".", "“ab."]
+    for unknown, cut in (tokenizer, {0, 1, 9}), (replace(tokenizer, abbreviated=None), set()):
+        segmented = unknown.segment(texts)
+        lengths = [len(tokens) for (tokens,) in segmented]
+        assert {i for i, size in enumerate(lengths) if size == 2} - {7} == cut
 
 
 def test_a_sentence_ends_between_a_final_word_and_a_capital_letter(monkeypatch):
