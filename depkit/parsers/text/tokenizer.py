@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, pairwise, repeat
+from string import digits
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -242,8 +243,9 @@ class Tokenizer:
         """Whether the last character of a sentence is a full stop after a word without one."""
         if self.abbreviated is None or text[offset] != "." or not offset:
             return False
-        word = _word_before(text, offset).lower() if not text[offset - 1].isspace() else ""
-        is_word = word.isalpha() and len(word) > 1
+        word = "" if text[offset - 1].isspace() else _word_before(text, offset).lower()
+        word = word.lstrip(digits)
+        is_word = word.removeprefix("°").isalpha() and len(word) > 1
         return is_word and word not in self.abbreviated and word not in self.abbreviations
 
     def _ends_abbreviation(self, text: str, full_stop: int) -> bool:

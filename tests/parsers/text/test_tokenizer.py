@@ -270,8 +270,8 @@ def test_a_full_stop_at_the_end_of_a_sentence_is_a_token_after_words(monkeypatch
     tokenizer = replace(
         make_tokenizer(), abbreviated=frozenset({"abc"}), abbreviations=frozenset({"bc"})
     )
-    texts = ["ab.", "Ab.", "Abc.", "Bc.", "a.", "a.bc.", "1.", "ab .", ".", "“ab."]
-    for unknown, cut in (tokenizer, {0, 1, 9}), (replace(tokenizer, abbreviated=None), set()):
+    texts = ["ab.", "Ab.", "Abc.", "Bc.", "a.", "a.bc.", "1.", "ab .", ".", "“ab.", "1°c."]
+    for unknown, cut in (tokenizer, {0, 1, 9, 10}), (replace(tokenizer, abbreviated=None), set()):
         segmented = unknown.segment(texts)
         lengths = [len(tokens) for (tokens,) in segmented]
         assert {i for i, size in enumerate(lengths) if size == 2} - {7} == cut
