@@ -41,6 +41,14 @@ COMPUTED = {
         "serving/forms.py",
         "b'(?:\\\\A|\\\\r?\\\\n)--' + re.escape(boundary) + b'(--)?[ \\\\t]*(?:\\\\r?\\\\n|\\\\Z)'",
     ): [rb"(?:\A|\r?\n)--boundary(--)?[ \t]*(?:\r?\n|\Z)"],
+    (
+        "parsers/text/tokenizer.py",
+        "f'(?<!\\\\w)(?:{whole})(?!\\\\w)|(?<=[^\\\\W\\\\d_])({clitics})"
+        "(?=(?:{clitics}){{0,2}}(?![\\\\w-]))'",
+    ): [
+        r"(?<!\w)(?:rendez-vous)(?!\w)|(?<=[^\W\d_])(-t-il|-il|-le|-la)"
+        r"(?=(?:-t-il|-il|-le|-la){0,2}(?![\w-]))"
+    ],
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from depkit.corpus.surface import surface_tokens
 SHORT_SENTENCE = 3  # tokens
 PART = 20  # maximum number of sentences in a part of a text that is changed
 MIN_NAMES = 20  # with fewer, no names are made up
+MIN_CLITICS = 3  # of a line of clitics.txt
 MIN_EXAMPLES = 3  # of a punctuation mark between letters, to know how the treebank splits it
 
 
@@ -167,6 +168,14 @@ def choose_abbreviations(tokens: Iterable[TextToken]) -> list[str]:
     return sorted(
         word for word in listed if letters >= {*word} and (counts[word] > 0 or word not in counts)
     )
+
+
+def choose_clitics(tokens: Iterable[str]) -> set[str]:
+    """Return the words of the lines of clitics.txt that a treebank with these tokens uses."""
+    lines = files("depkit.training").joinpath("clitics.txt").read_text("utf-8").splitlines()
+    known = {token.lower() for token in tokens}
+    groups = (set(line.split()) for line in lines if not line.startswith("#"))
+    return set(chain.from_iterable(x for x in groups if len(x & known) >= MIN_CLITICS))
 
 
 def _write_abbreviations(words: Iterable[str], tokens: Sequence[TextToken]) -> list[Text]:

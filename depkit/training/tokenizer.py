@@ -63,6 +63,7 @@ from depkit.training.text_variants import (
     Text,
     TextVariants,
     choose_abbreviations,
+    choose_clitics,
     cut_text,
     read_paragraphs,
 )
@@ -379,6 +380,7 @@ def _make_tokenizer(
         characters, table, spaces, engine, patterns, convolves=True, abbreviations=abbreviations,
         final_words=frozenset(choose_final_words(passages) - abbreviations),
         abbreviated=frozenset(find_abbreviated(token.text for token, _ in tokens)),
+        clitics=frozenset(choose_clitics(token.text for token, treebank in tokens if not treebank)),
     )  # fmt: skip
 
 

@@ -135,6 +135,12 @@ def test_sentences_end_after_short_words(name, text):
     assert len(depkit.load(name, engine="onnx").tokenizer.segment([text])[0]) == 2
 
 
+def test_french_pronouns_are_cut_off_verbs():
+    (sentence,) = depkit.load("fr", engine="onnx").parse("Que peux-tu me dire au rendez-vous ?\n")
+    assert sentence.form[1:4] == ["peux", "-tu", "me"] and "rendez-vous" in sentence.form
+    assert sentence.upos[2] == "PRON"
+
+
 def test_a_japanese_word_can_precede_and_follow_a_name_without_a_space():
     tokenizer = depkit.load("ja", engine="onnx").tokenizer
     for technical in ("v1.2.3", "C++", "#tag", "https://a.org/b", "a@b.jp"):

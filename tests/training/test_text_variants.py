@@ -165,3 +165,8 @@ def test_a_variant_has_the_sentences_and_multiword_tokens_of_its_text(tiny):
         assert fold[0] == fold[1]
         changed += variant != paragraph
     assert changed
+
+
+def test_clitics_of_a_language_are_used_if_the_treebank_has_some():
+    assert {"-tu", "-le", "rendez-vous"} <= module.choose_clitics(["-ce", "-IL", "-je", "a"])
+    assert module.choose_clitics(["-ce", "-il", "a"]) == set()

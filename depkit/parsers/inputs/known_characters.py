@@ -27,7 +27,7 @@ class KnownCharacters:
         self._words = vocabulary.words.indices
         self._forms = vocabulary.lemmas.forms if vocabulary.lemmas else {}
         self._characters = vocabulary.characters.indices
-        not_plain = {*_APOSTROPHES, *map(chr, _INVISIBLE), *map(chr, _YO)}
+        not_plain = {"-", *_APOSTROPHES, *map(chr, _INVISIBLE), *map(chr, _YO)}
         self._plain = self._characters.keys() - not_plain
         self._apostrophe = find_apostrophe(vocabulary)
 
@@ -48,7 +48,7 @@ class KnownCharacters:
         read = "".join(map(self._read, composed)) or word
         spelling = self._replace_apostrophes(read)
         with_others = [spelling.replace(*pair) for pair in (_APOSTROPHES, _APOSTROPHES[::-1])]
-        with_others.append(spelling.translate(_YO))
+        with_others += [spelling.translate(_YO), spelling.removeprefix("-")]
         return next(filter(self._is_known, [spelling, *with_others]), spelling)
 
     def _replace_apostrophes(self, word: str) -> str:

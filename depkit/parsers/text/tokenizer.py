@@ -70,6 +70,8 @@ class Tokenizer:
     # In lower case, those that are tokens together with a full stop, and have several letters; None
     # if they are not known
     abbreviated: frozenset[str] | None = None
+    # Words that begin with a hyphen and are cut off, such as `-tu`; others are never cut
+    clitics: frozenset[str] = frozenset()
 
     @property
     def network(self) -> "TokenizerNetwork":
@@ -115,6 +117,7 @@ class Tokenizer:
         begins = [0, *_text_ends(texts)[:-1].tolist()]
         placed = list(zip(begins, texts, strict=True))
         self._apply_patterns(placed, (ends, multiword), indices=indices, offsets=offsets)
+        self._cut_clitics(placed, ends, offsets)
         self._repair_hyphens(placed, ends, offsets)
         self._apply_rules(placed, ends, offsets)
         is_accent = self._is_accent[indices]
@@ -159,6 +162,34 @@ class Tokenizer:
                     previous = first - 1 - is_space[first - 1]
                     ends[previous] = max(ends[previous], TOKEN)
                 ends[first:last], multiword[first:last] = INSIDE, SINGLE
+
+    @cached_property
+    def _clitic(self) -> re.Pattern[str]:
+        """A pattern of the `clitics` at the end of a word, and of the words that are never cut.
+
+        The clitic is the group. One or two others can follow it.
+        """
+        words = sorted(self.clitics, key=len, reverse=True)
+        clitics, whole = (
+            "|".join(re.escape(word) for word in words if word.startswith("-") == is_clitic)
+            for is_clitic in (True, False)
+        )
+        return re.compile(
+            rf"(?<!\w)(?:{whole})(?!\w)|(?<=[^\W\d_])({clitics})(?=(?:{clitics}){{0,2}}(?![\w-]))",
+            re.IGNORECASE,
+        )
+
+    def _cut_clitics(
+        self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray
+    ) -> None:
+        """Change labels so that `clitics` are tokens; texts: as for `_apply_patterns`."""
+        for begin, text in texts if self.clitics else ():
+            for match in self._clitic.finditer(text):
+                bounds = begin + match.start(), begin + match.end()
+                first, stop = np.searchsorted(offsets, bounds)
+                ends[first : stop - 1] = INSIDE
+                if match[1]:
+                    ends[first - 1], ends[stop - 1] = TOKEN, max(ends[stop - 1], TOKEN)
 
     def _repair_hyphens(
         self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray

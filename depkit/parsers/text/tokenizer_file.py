@@ -51,6 +51,7 @@ def write_tokenizer(
         "abbreviations": _sorted(tokenizer.abbreviations),
         "final_words": _sorted(tokenizer.final_words),
         "abbreviated": _sorted(tokenizer.abbreviated),
+        "clitics": _sorted(tokenizer.clitics),
         "embedding": network.embedding.embedding_dim,
         "size": network.size,
         "dilations": network.dilations,
@@ -140,6 +141,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         abbreviations = _read_words(description.get("abbreviations", [])) or frozenset()
         final_words = _read_words(description.get("final_words", [])) or frozenset()
         abbreviated = _read_words(description.get("abbreviated"))
+        clitics = _read_words(description.get("clitics", [])) or frozenset()
         patterns = tuple(description.get("patterns", ()))
         if not set(patterns) <= {*PATTERNS, *MARKS, *chain.from_iterable(HYPHENS), *NAMES}:
             raise ValueError("it has an unknown pattern")
@@ -153,7 +155,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
     convolves = bool(description.get("dilations"))
     return Tokenizer(
         characters, table, spaces, engine, patterns, convolves, abbreviations, final_words,
-        abbreviated,
+        abbreviated, clitics,
     )  # fmt: skip
 
 

@@ -74,6 +74,11 @@ def test_a_russian_word_without_dots_is_read_if_the_treebank_has_only_this_one()
     assert respell(new_sentence(words)).form == expected
 
 
+def test_an_unknown_word_is_read_without_a_hyphen_at_the_beginning():
+    respell = KnownCharacters(make_vocabulary(["tu", "-il", "il", "-"]))
+    assert respell(new_sentence(["-tu", "-il", "-a", "-"])).form == ["tu", "-il", "-a", "-"]
+
+
 def test_a_sentence_of_known_characters_is_not_changed():
     sentence = new_sentence(["é", "'n"])
     assert KnownCharacters(make_vocabulary())(sentence) is sentence

@@ -264,6 +264,23 @@ def test_no_token_begins_or_ends_with_a_hyphen(name, tokens):
     assert [text[x:y] for x, y, _ in chain.from_iterable(sentences)] == tokens
 
 
+@pytest.mark.parametrize("end", [0, 1])
+def test_clitics_are_cut_off(end, monkeypatch):
+    predict_everywhere(end, monkeypatch)
+    clitics = frozenset({"-a", "-ab", "-b-a", "a-ab"})
+    text = "cc-a cb-ab-a a-ab CC-AB cc-a-c cc-b-a 1-a -a"
+    (sentences,) = replace(make_tokenizer(), clitics=clitics).segment([text])
+    tokens = [text[x:y] for x, y, _ in chain.from_iterable(sentences)]
+    if end == 0:
+        assert tokens == [
+            "cc", "-a", "cb", "-ab", "-a", "a-ab", "CC", "-AB", "cc-a-c", "cc", "-b-a", "1-a", "-a"
+        ]  # fmt: skip
+    else:
+        assert [token for token in tokens if len(token) > 1] == [
+            "-a", "-ab", "-a", "a-ab", "-AB", "-b-a"
+        ]  # fmt: skip
+
+
 def test_a_full_stop_at_the_end_of_a_sentence_is_a_token_after_words(monkeypatch):
     """The network ends nothing."""
     predict_everywhere(0, monkeypatch)
