@@ -43,10 +43,11 @@ COMPUTED = {
     ): [rb"(?:\A|\r?\n)--boundary(--)?[ \t]*(?:\r?\n|\Z)"],
     (
         "parsers/text/tokenizer.py",
-        "f'(?<!\\\\w)(?:{whole})(?!\\\\w)|(?<=[^\\\\W\\\\d_])({clitics})"
+        "f'(?<!\\\\w)(?:{whole})(?!\\\\w)"
+        "|(?<=[^\\\\W\\\\d_]|[\\\\u0300-\\\\u036f])({clitics})"
         "(?=(?:{clitics}){{0,2}}(?![\\\\w-]))'",
     ): [
-        r"(?<!\w)(?:rendez-vous)(?!\w)|(?<=[^\W\d_])(-t-il|-il|-le|-la)"
+        r"(?<!\w)(?:rendez-vous)(?!\w)|(?<=[^\W\d_]|[\u0300-\u036f])(-t-il|-il|-le|-la)"
         r"(?=(?:-t-il|-il|-le|-la){0,2}(?![\w-]))"
     ],
 }  # fmt: skip

@@ -15,7 +15,7 @@ _GROUPS = (
     "-–—‐‑−―",
     "șş", "ȘŞ", "țţ", "ȚŢ",  # Romanian letters with comma below, and with cedilla
     "یيى", "کك",  # Persian letters, and Arabic ones in old files
-    ".。｡!?؟।", "、､,;", "・･",  # marks at the end of a sentence, and inside it
+    ".。｡।", "?？؟", "!！", "、､,，،", ";；؛", "・･",  # punctuation marks
 )  # fmt: skip
 # Accents of Latin and similar letters, Hebrew and Arabic marks, parts of Korean syllables, and the
 # marks of voiced Japanese syllables
@@ -31,6 +31,8 @@ _SEQUENCE = re.compile(f".{_ACCENTS}{{1,8}}", re.DOTALL)
 # and the like.
 _SAME_MEANING = {"<wide>", "<narrow>", "<compat>", "<isolated>", "<initial>", "<medial>", "<final>"}
 _GROUP_BY_MEMBER = {member: group for group in _GROUPS for member in group}
+# What the members of a group can be read as if none of them is known
+_SUBSTITUTES = dict.fromkeys("?？؟!！", ".。") | dict.fromkeys(";；؛", ",،、")
 
 
 @cache
@@ -38,14 +40,16 @@ def equivalents(character: str) -> tuple[str, ...]:
     """Return the strings that a character can be read as, the best first.
 
     They are those of its group; its compatibility form, such as A for the full-width letter Ａ, but
-    not o for º, because a superscript has a meaning of its own; and for a digit of another script,
-    the European one.
+    not o for º, because a superscript has a meaning of its own; for a digit of another script, the
+    European one; and a full stop for a question mark or an exclamation mark, and a comma for a
+    semicolon.
     """
     group = _GROUP_BY_MEMBER.get(character, "")
     kind = unicodedata.decomposition(character).partition(" ")[0]
     compatible = unicodedata.normalize("NFKC", character) if kind in _SAME_MEANING else ""
     digit = unicodedata.decimal(character, None)
     strings = [*group, compatible, "" if digit is None else str(digit)]
+    strings += _SUBSTITUTES.get(character, "")
     return tuple(dict.fromkeys(x for x in strings if x and not x.isspace() and x != character))
 
 

@@ -37,7 +37,7 @@ _OUTSIDE = BEFORE_CAPITALS | {"exclamation marks"}
 # Where no sentence ends although white space follows. The value is the least number of matches in
 # treebanks for a rule to be used.
 CONTINUATIONS = {
-    "initials": 0, "first initials": 0, "middle initials": 0, "spaced marks": 0, "ellipses": 3,
+    "initials": 0, "first initials": 0, "middle initials": 3, "spaced marks": 0, "ellipses": 3,
     "capitals": 0, "list marks": 0,
 }  # fmt: skip
 # The rules that no sentence ends where `is_joined`, `is_enclosed` or `is_unfinished` returns True
@@ -207,8 +207,8 @@ def is_joined(text: str, offset: int) -> bool:
     """Whether no sentence ends after the character at an offset, which no white space follows.
 
     None ends at a letter, a digit, an opening mark or a sign that joins words (`AT&T`), between a
-    final mark and a closing mark or a comma, between final marks, or at the full stop in `a.pdf`
-    and `2.0`.
+    final mark and a closing mark, a comma or a semicolon, between final marks, or at the full stop
+    in `a.pdf` and `2.0`.
     """
     character, following = text[offset], text[offset + 1]
     if character == "." and following.isdecimal():

@@ -76,7 +76,8 @@ MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach thi
 # If at least this share of the words that follow a word is capitalised, nouns are, as in German
 CAPITALISED_NOUNS = 0.25
 MIN_FINAL_WORD = 5  # how often one of the `final_words` of a tokenizer must occur
-_SHORT_WORD = re.compile(r"(?<!\S)([^\W\d_]{2,4})(\.?)(?!\S)")
+# The second group is the full stop after the word, if there is one.
+_SHORT_WORD = re.compile(r"(?<![\w'’.@/-])([^\W\d_]{2,4})(?!\w)(\.?)")
 _INNER_WORD = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
@@ -426,18 +427,25 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
 def choose_final_words(passages: Iterable[Passage]) -> set[str]:
     """Return the words of two to four letters that are no abbreviations and can end a sentence.
 
-    They are in lower case, the last word before a full stop of some sentence, and followed by a
-    full stop nowhere else. A tokenizer is least certain of sentence ends after short words, because
-    many abbreviations are as short.
+    They are in lower case, and the last word before a full stop of some sentence. They are not
+    those that, in lower or upper case, are one token together with a full stop, or have one and
+    white space after them inside a sentence. A tokenizer is least certain of sentence ends after
+    short words, because many abbreviations are as short.
     """
     counts, final, abbreviated = Counter[str](), set[str](), set[str]()
     for passage in passages:
-        for match in _SHORT_WORD.finditer(passage.text):
+        text, ends = passage.text, passage.ends
+        for match in _SHORT_WORD.finditer(text):
             word, end = match[1], match.end(1) - 1
             counts[word] += 1
-            if match[2]:
-                is_final = passage.ends[end] == TOKEN and passage.ends[end + 1] == SENTENCE
-                (final if is_final else abbreviated).add(word)
+            if not match[2]:
+                continue
+            if ends[end] == INSIDE:
+                abbreviated.add(word.lower())
+            elif ends[end + 1] == SENTENCE:
+                final.add(word)
+            elif text[end + 2 : end + 3].isspace():
+                abbreviated.add(word.lower())
     known = final - abbreviated
     return {word for word in known if word.islower() and counts[word] >= MIN_FINAL_WORD}
 

@@ -44,10 +44,10 @@ NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 4.5, 2.0, 5.0
 # are ignored. They were chosen on held-out parts of two train parts (Tamil-TTB and EWT).
 TAGS, TAGS_MARGIN = 0.5, 5.0
 
-# Latin and Cyrillic consonants
-_NO_VOWEL = re.compile(
-    r"[bcçčćďđfgğhjkľlĺłmnňńpqrřŕsšśştťțvwxzžźżбвгґджзйклмнпрстфхцчшщ]{2,}", re.I
-)
+_CONSONANTS = "bcçčćďđfgğhjkľlĺłmnňńpqrřŕsšśştťțvwxzžźżбвгґджзйклмнпрстфхцчшщ"
+# An abbreviation in lower or upper case; not a Czech word such as `skvrn`, whose inner r or l is a
+# vowel
+_NO_VOWEL = re.compile(rf"(?!\w+[lr]\w)[{_CONSONANTS}]{{2,}}|[{_CONSONANTS.upper()}]{{2,}}")
 
 Scored = tuple[str, float]  # an edit script or a tag, and the logarithm of its probability
 Script = tuple[str, Edit]  # a case and an edit
@@ -121,8 +121,9 @@ class Lemmatizer:
             score += lowest + TAGS * value
             if score > best_score:
                 best, best_score = lemma, score
-        is_changed = lower(best, self.dictionary.dotless) != word.low
-        if is_changed and (is_name(form) or _is_abbreviation(form)) and not word.other_lemmas:
+        best_low = lower(best, self.dictionary.dotless)
+        is_changed = best_low != word.low and not word.other_lemmas
+        if is_changed and (is_name(form) or _is_abbreviation(form, tags[0], best_low)):
             return form
         if best in word.other_lemmas or tags[0] == "PROPN":  # names are rarely compounds
             return best
@@ -262,12 +263,14 @@ class _Plausibility(dict[Script, Scored]):
         return best, best_score
 
 
-def _is_abbreviation(form: str) -> bool:
-    """Whether a form has several Latin or Cyrillic letters, but no vowel, as `грн`.
+def _is_abbreviation(form: str, upos: str, lemma: str) -> bool:
+    """Whether a form is an abbreviation without vowels, as `грн`, and not the plural of a lemma.
 
-    A form with upper and lower case can have an ending, as the English `TVs`.
+    A plural has an `s` more than its lemma, as `kgs`. A form with upper and lower case, as the
+    English `TVs`, can have other endings, too. lemma: in lower case.
     """
-    return bool(_NO_VOWEL.fullmatch(form)) and (form.islower() or form.isupper())
+    is_plural = form.lower() == lemma + "s"
+    return bool(_NO_VOWEL.fullmatch(form)) and upos not in {"VERB", "AUX"} and not is_plural
 
 
 def _digits(text: str) -> str:

@@ -15,7 +15,7 @@ _APOSTROPHES = ("'", "’")
 _AT_LETTER = re.compile(r"(?<=[^\W\d_])['’ʼ`]|['’ʼ`](?=[^\W\d_])")
 _MIN_WORDS = 3  # with an apostrophe at a letter
 _SHARE = 0.9  # of the words with an apostrophe at a letter that have the most frequent one
-_YO = str.maketrans("ёЁ", "еЕ")  # The dots of the Russian letter are often left out.
+_YO = str.maketrans("ёЁ", "еЕ")  # Russian texts often have `е` for `ё`.
 # A soft hyphen, spaces without width, and a byte order mark, which never change the meaning
 _INVISIBLE = dict.fromkeys(map(ord, "\xad\u200b\u2060\ufeff"))
 

@@ -99,8 +99,9 @@ class Tokenizer:
 
         The labels are those of the symbols of `encode_text`. No token ends before an accent, inside
         an emoji, or inside a token of `patterns` except where a space is missing; the punctuation
-        marks of `patterns` are tokens. Sentences end as the rules of `corpus.sentence_ends` say
-        that are in `patterns`.
+        marks of `patterns` and the `clitics` are tokens, and no token ends on one side of a hyphen
+        only if `patterns` has a rule on it. Sentences end as the rules of `corpus.sentence_ends`
+        say that are in `patterns`, and after `final_words`.
         """
         network = self.network
         indices, offsets, slices = self._cut(texts)
@@ -116,9 +117,9 @@ class Tokenizer:
         ends, multiword = labels
         begins = [0, *_text_ends(texts)[:-1].tolist()]
         placed = list(zip(begins, texts, strict=True))
+        self._cut_clitics(placed, (ends, multiword), offsets)
         self._apply_patterns(placed, (ends, multiword), indices=indices, offsets=offsets)
-        self._cut_clitics(placed, ends, offsets)
-        self._repair_hyphens(placed, ends, offsets)
+        self._repair_hyphens(placed, (ends, multiword), offsets)
         self._apply_rules(placed, ends, offsets)
         is_accent = self._is_accent[indices]
         is_accent[np.searchsorted(offsets, begins)] = False
@@ -172,32 +173,50 @@ class Tokenizer:
         words = sorted(self.clitics, key=len, reverse=True)
         clitics, whole = (
             "|".join(re.escape(word) for word in words if word.startswith("-") == is_clitic)
+            or "(?!)"  # nothing
             for is_clitic in (True, False)
         )
         return re.compile(
-            rf"(?<!\w)(?:{whole})(?!\w)|(?<=[^\W\d_])({clitics})(?=(?:{clitics}){{0,2}}(?![\w-]))",
+            rf"(?<!\w)(?:{whole})(?!\w)"
+            rf"|(?<=[^\W\d_]|[\u0300-\u036f])({clitics})(?=(?:{clitics}){{0,2}}(?![\w-]))",
             re.IGNORECASE,
         )
 
     def _cut_clitics(
-        self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray
+        self,
+        texts: list[tuple[int, str]],
+        labels: tuple[np.ndarray, np.ndarray],
+        offsets: np.ndarray,
     ) -> None:
-        """Change labels so that `clitics` are tokens; texts: as for `_apply_patterns`."""
+        """Change labels so that `clitics` are tokens; texts: as for `_apply_patterns`.
+
+        Those with capitals are left to the network unless the word before them has, too: the
+        surname `Nguyen-Tu` has no pronoun.
+        """
+        ends, multiword = labels
         for begin, text in texts if self.clitics else ():
             for match in self._clitic.finditer(text):
+                clitic, before = match[1], text[max(0, match.start() - 2) : match.start()]
+                is_upper = before.isalpha() and before.isupper() and len(before) == 2
+                if clitic and clitic != (clitic.upper() if is_upper else clitic.lower()):
+                    continue
                 bounds = begin + match.start(), begin + match.end()
                 first, stop = np.searchsorted(offsets, bounds)
-                ends[first : stop - 1] = INSIDE
-                if match[1]:
+                ends[first : stop - 1], multiword[first:stop] = INSIDE, SINGLE
+                if clitic:
                     ends[first - 1], ends[stop - 1] = TOKEN, max(ends[stop - 1], TOKEN)
 
     def _repair_hyphens(
-        self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray
+        self,
+        texts: list[tuple[int, str]],
+        labels: tuple[np.ndarray, np.ndarray],
+        offsets: np.ndarray,
     ) -> None:
         """Change labels so that no token begins or ends with a hyphen of HYPHENS in `patterns`.
 
         texts: as for `_apply_patterns`.
         """
+        ends, multiword = labels
         for names, hyphen in HYPHENS.items():
             if not set(names) & set(self.patterns):
                 continue
@@ -206,7 +225,10 @@ class Tokenizer:
             is_wrong = (ends[symbols - 1] == INSIDE) != (ends[symbols] == INSIDE)
             split, _ = names
             for positions in (symbols[is_wrong] - 1, symbols[is_wrong]):
-                ends[positions] = TOKEN if split in self.patterns else INSIDE
+                if split in self.patterns:
+                    ends[positions] = TOKEN
+                else:
+                    ends[positions], multiword[positions] = INSIDE, SINGLE
 
     def _apply_rules(
         self, texts: list[tuple[int, str]], ends: np.ndarray, offsets: np.ndarray
@@ -275,7 +297,8 @@ class Tokenizer:
         if self.abbreviated is None or text[offset] != "." or not offset:
             return False
         word = "" if text[offset - 1].isspace() else _word_before(text, offset).lower()
-        word = word.lstrip(digits)
+        word = unicodedata.normalize("NFC", word).lstrip(digits)
+        word = "".join(character for character in word if not is_ignorable(character))
         is_word = word.removeprefix("°").isalpha() and len(word) > 1
         return is_word and word not in self.abbreviated and word not in self.abbreviations
 

@@ -331,6 +331,17 @@ def test_an_unknown_word_without_vowels_keeps_its_letters():
     assert lemmatizer.guess("н", ("N", "_", "_"), scripts) == "на"
 
 
+def test_a_word_without_vowels_can_be_a_word_with_a_syllabic_consonant_a_verb_or_a_plural():
+    words = [("vln", "vlna", "N"), ("sosn", "sosna", "N"), ("kmn", "kmna", "VERB")]
+    words += [("vodn", "vodna", "VERB"), ("cars", "car", "N"), ("balls", "ball", "N")]
+    lemmatizer = Lemmatizer(build_dictionary([(*word, "_", "_") for word in words]))
+    add_a, cut_s = [(edit_script("vln", "vlna"), 0.0)], [(edit_script("cars", "car"), 0.0)]
+    assert lemmatizer.guess("skvrn", ("N", "_", "_"), add_a) == "skvrna"
+    assert lemmatizer.guess("zmn", ("N", "_", "_"), add_a) == "zmn"
+    assert lemmatizer.guess("zmn", ("VERB", "_", "_"), add_a) == "zmna"
+    assert lemmatizer.guess("kgs", ("N", "_", "_"), cut_s) == "kg"
+
+
 def test_one_word_does_not_attest_letters_in_front_of_a_lemma():
     words = [("es", "ser"), ("mes", "mesr"), ("des", "desr"), ("tres", "tresr")]
     lemmatizer = Lemmatizer(build_dictionary([(*word, "V", "_", "_") for word in words]))

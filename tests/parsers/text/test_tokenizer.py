@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from depkit.corpus.patterns import PATTERNS
 from depkit.parsers.text import tokenizer as module
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.network import TokenizerNetwork
@@ -259,8 +260,11 @@ def test_no_token_begins_or_ends_with_a_hyphen(name, tokens):
     indices, offsets = encode_text(text, tokenizer.characters)
     ends = np.zeros(len(indices), dtype=np.int8)
     ends[[0, 2, 5, 6, 12, 15, 16]] = 1
-    tokenizer._repair_hyphens([(0, text)], ends, offsets)
-    (sentences,) = tokenizer.decode([text], ends, np.zeros_like(ends), offsets)
+    multiword = np.zeros_like(ends)
+    multiword[5] = 1 if name == "joined hyphens" else 0  # two words, which become one
+    tokenizer._repair_hyphens([(0, text)], (ends, multiword), offsets)
+    (sentences,) = tokenizer.decode([text], ends, multiword, offsets)
+    assert all(words is None for _, _, words in chain.from_iterable(sentences))
     assert [text[x:y] for x, y, _ in chain.from_iterable(sentences)] == tokens
 
 
@@ -268,17 +272,35 @@ def test_no_token_begins_or_ends_with_a_hyphen(name, tokens):
 def test_clitics_are_cut_off(end, monkeypatch):
     predict_everywhere(end, monkeypatch)
     clitics = frozenset({"-a", "-ab", "-b-a", "a-ab"})
-    text = "cc-a cb-ab-a a-ab CC-AB cc-a-c cc-b-a 1-a -a"
+    text = "cc-a cb-ab-a a-ab CC-AB cc-a-c cc-b-a 1-a -a cc-A C-A CC-a"
     (sentences,) = replace(make_tokenizer(), clitics=clitics).segment([text])
     tokens = [text[x:y] for x, y, _ in chain.from_iterable(sentences)]
     if end == 0:
         assert tokens == [
-            "cc", "-a", "cb", "-ab", "-a", "a-ab", "CC", "-AB", "cc-a-c", "cc", "-b-a", "1-a", "-a"
+            "cc", "-a", "cb", "-ab", "-a", "a-ab", "CC", "-AB", "cc-a-c", "cc", "-b-a", "1-a", "-a",
+            "cc-A", "C-A", "CC-a",
         ]  # fmt: skip
     else:
         assert [token for token in tokens if len(token) > 1] == [
             "-a", "-ab", "-a", "a-ab", "-AB", "-b-a"
         ]  # fmt: skip
+
+
+def test_clitics_are_cut_off_without_words_that_are_never_cut(monkeypatch):
+    """The network ends nothing."""
+    predict_everywhere(0, monkeypatch)
+    tokenizer, text = replace(make_tokenizer(), clitics=frozenset({"-a"})), "ac-a ae\u0301-a a"
+    (((_, end, _), *others),) = tokenizer.segment([text])[0]
+    assert text[:end] == "ac" and len(others) == 4
+
+
+def test_clitics_are_not_cut_off_inside_a_token_of_a_pattern(monkeypatch):
+    predict_everywhere(0, monkeypatch)
+    tokenizer = replace(make_tokenizer(), clitics=frozenset({"-a"}), patterns=tuple(PATTERNS))
+    tokens = ["http://abc.fr/ab-a", "ab-a@ab.fr", "ab-a.pdf", "ab", "-a"]
+    text = "http://abc.fr/ab-a ab-a@ab.fr ab-a.pdf ab-a"
+    (sentences,) = tokenizer.segment([text])
+    assert [text[x:y] for x, y, _ in chain.from_iterable(sentences)] == tokens
 
 
 def test_a_full_stop_at_the_end_of_a_sentence_is_a_token_after_words(monkeypatch):
@@ -288,7 +310,11 @@ def test_a_full_stop_at_the_end_of_a_sentence_is_a_token_after_words(monkeypatch
         make_tokenizer(), abbreviated=frozenset({"abc"}), abbreviations=frozenset({"bc"})
     )
     texts = ["ab.", "Ab.", "Abc.", "Bc.", "a.", "a.bc.", "1.", "ab .", ".", "“ab.", "1°c."]
-    for unknown, cut in (tokenizer, {0, 1, 9, 10}), (replace(tokenizer, abbreviated=None), set()):
+    texts += ["abe\u0301.", "ab\u200b.", "ab\u200c\u0301a."]
+    for unknown, cut in (
+        (tokenizer, {0, 1, 9, 10, 11, 12, 13}),
+        (replace(tokenizer, abbreviated=None), set()),
+    ):
         segmented = unknown.segment(texts)
         lengths = [len(tokens) for (tokens,) in segmented]
         assert {i for i, size in enumerate(lengths) if size == 2} - {7} == cut
