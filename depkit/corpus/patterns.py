@@ -218,7 +218,7 @@ _NAMES = (
 
 def is_name(form: str) -> bool:
     """Return whether a form is a name such as a URL or a file name, which has no inflections."""
-    return any(PATTERNS[name].regex.fullmatch(form) for name in _NAMES)
+    return not form.isalpha() and any(PATTERNS[name].regex.fullmatch(form) for name in _NAMES)
 
 
 # Hyphens and dashes between letters and digits. In most treebanks, unlike the French one (`-t-il`),

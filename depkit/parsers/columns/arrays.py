@@ -29,7 +29,7 @@ class ColumnArrays(dict[str, np.ndarray]):
         row, position = unknown
         for name, logits in self.items():
             count = min(CANDIDATES[name], logits.shape[-1])
-            indices, scores = best_values(log_softmax(logits[row, position]), count)
+            indices, scores = best_probabilities(logits[row, position], count)
             for key, values in ((f"{name}_score", scores), (f"{name}_best", indices)):
                 best[key] = np.full((*logits.shape[:2], count), ABSENT, dtype=values.dtype)
                 best[key][row, position] = values
@@ -63,14 +63,19 @@ def log_softmax(scores: np.ndarray, *, is_padded: bool = False) -> np.ndarray:
     return shifted
 
 
-def best_values(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices and scores of the highest scores, the highest first, [rows, count] each.
+def best_probabilities(logits: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the highest logits, the highest first, and their log-probabilities.
 
-    scores: [rows, values].
+    logits: [rows, values], which are overwritten. The results are [rows, count].
     """
-    rows, left = np.arange(len(scores)), scores.copy()
-    indices = np.empty((len(scores), count), dtype=np.int64)
+    rows, best = np.arange(len(logits)), logits.argmax(1)
+    highest = logits[rows, best][:, None]
+    logarithm = np.log(np.exp(logits - highest).sum(1, keepdims=True))
+    indices = np.empty((len(logits), count), dtype=np.int64)
+    scores = np.empty((len(logits), count), dtype=logits.dtype)
     for place in range(count):  # faster than `argpartition` for the few values that are needed
-        indices[:, place] = best = left.argmax(1)
-        left[rows, best] = -np.inf
-    return indices, np.take_along_axis(scores, indices, 1)
+        if place:
+            best = logits.argmax(1)
+        indices[:, place], scores[:, place] = best, logits[rows, best]
+        logits[rows, best] = -np.inf
+    return indices, scores - highest - logarithm

@@ -1,11 +1,12 @@
 """Lemmas from the lemma dictionary, and from edit scripts for words that it does not have."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.columns.lemmatizer import Lemmatizer, Scored
+from depkit.parsers.columns.lemmatizer import TAGS_MARGIN, Lemmatizer, Scored
 
 # How many of the network's best values are candidates for an unknown word: edit scripts and tags
 CANDIDATES = {"lemma": 4, "upos": 3, "xpos": 3, "feats": 3}
@@ -35,7 +36,7 @@ def choose_lemmas(
     unknown = [word for word, lemma in enumerate(lemmas) if lemma is None]
     if unknown:
         scripts = _read_candidates("lemma", unknown, symbols, best)
-        candidates = [_read_candidates(name, unknown, symbols, best) for name in tags]
+        candidates = [_read_candidates(name, unknown, symbols, best, TAGS_MARGIN) for name in tags]
         for word, *values in zip(unknown, scripts, *candidates, strict=True):
             lemmas[word] = lemmatizer.guess(
                 sentence.form[word], tags_of_words[word], values[0],
@@ -46,18 +47,22 @@ def choose_lemmas(
 
 def _read_candidates(
     name: str, words: Sequence[int], symbols: Mapping[str, Sequence[str]],
-    best: Mapping[str, np.ndarray],
+    best: Mapping[str, np.ndarray], margin: float = inf,
 ) -> list[list[Scored]]:  # fmt: skip
     """Return the best values of a column with their scores, for each of some words.
 
-    The list is empty for a word that the dictionary has with another UPOS.
+    The list is empty for a word that the dictionary has with another UPOS. margin: how much lower
+    than the highest score that of a value must not be.
     """
+    values = symbols[name]
     indices, scores = (best[f"{name}_{kind}"][words].tolist() for kind in ("best", "score"))
     return [
         [
-            (symbols[name][index], score)
-            for index, score in zip(*pair, strict=True)
-            if index != ABSENT
+            (values[index], score)
+            for index, score in zip(row, row_scores, strict=True)
+            if score > row_scores[0] - margin
         ]
-        for pair in zip(indices, scores, strict=True)
+        if row[0] != ABSENT
+        else []
+        for row, row_scores in zip(indices, scores, strict=True)
     ]

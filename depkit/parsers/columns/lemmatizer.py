@@ -123,7 +123,7 @@ class Lemmatizer:
                 best, best_score = lemma, score
         best_low = lower(best, self.dictionary.dotless)
         is_changed = best_low != word.low and not word.other_lemmas
-        if is_changed and (is_name(form) or _is_abbreviation(form, tags[0], best_low)):
+        if is_changed and (_is_abbreviation(form, tags[0], best_low) or is_name(form)):
             return form
         if best in word.other_lemmas or tags[0] == "PROPN":  # names are rarely compounds
             return best

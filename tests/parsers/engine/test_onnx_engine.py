@@ -23,7 +23,7 @@ from depkit.nn import means
 from depkit.nn import trees as torch_trees
 from depkit.nn.settings import BiLSTM
 from depkit.parsers import export
-from depkit.parsers.columns.arrays import ColumnArrays, best_values, log_softmax
+from depkit.parsers.columns.arrays import ColumnArrays, best_probabilities, log_softmax
 from depkit.parsers.columns.config import TagScorer
 from depkit.parsers.columns.mean_arrays import align_values, log_mean
 from depkit.parsers.columns.network import ColumnScores
@@ -329,8 +329,10 @@ def test_best_values_of_columns_equal_those_of_tensors():
         assert found.keys() == expected.keys()
         for name, values in found.items():
             np.testing.assert_allclose(values, expected[name].numpy(), rtol=1e-5)
-    indices, values = best_values(log_softmax(logits["upos"][0]), 7)
+    indices, values = best_probabilities(logits["upos"][0].copy(), 7)
     assert (np.diff(values) <= 0).all() and (np.sort(indices) == np.arange(7)).all()
+    expected = np.take_along_axis(log_softmax(logits["upos"][0]), indices, 1)
+    np.testing.assert_array_equal(values, expected)
 
 
 def test_quantised_columns_are_close_and_fit_in_sixteen_bits():
