@@ -109,6 +109,7 @@ class Lemmatizer:
         word = self._find_word(form)
         network = [(parse_script(script), NETWORK * max(value, FLOOR)) for script, value in scripts]
         lowest = min((value for _, value in network), default=0.0)
+        network = [scored for scored in network if word.make(scored[0])]
         best, best_score = form, -inf
         for likely_tags, value in self._likely_tags(tags, candidates or {}):
             plausibility = word.plausibility(self.dictionary.with_usual_upos(likely_tags))
@@ -187,26 +188,29 @@ class _UnknownWord:
         self._plausibilities: dict[Tags, _Plausibility] = {}
 
     def make(self, script: Script) -> Made | None:
-        """Apply a script; the result is None if it does not suit the form."""
+        """Apply a script to the form.
+
+        The result is None unless the edit changes a known word in the same way and keeps all
+        digits, or the lemma is that of the form with another UPOS.
+        """
         if script not in self._made:
             self._made[script] = self._apply(*script)
         return self._made[script]
 
     def _apply(self, case: str, edit: Edit) -> Made | None:
         dotless = self.evidence.dotless
+        is_attested = self.evidence.attests(self.low, edit)
+        if not (is_attested or self.other_lemmas):
+            return None
         lemma = apply_edit(self.form, case, edit, dotless)
         if lemma and case == KEEP and len(self.form) > 1 and self.form.isupper():
             lemma = upper(lemma, dotless)  # what is added, too
         is_other = lemma in self.other_lemmas
-        if lemma is None or not (is_other or self._suits(edit, lemma)):
+        if lemma is None or not (is_other or (is_attested and _digits(lemma) == self.digits)):
             return None
         # A vocabulary may have been made with `str.lower`, which makes two characters of İ.
         is_word = lower(lemma, dotless) in self.known_words or lemma.lower() in self.known_words
         return lemma, find_case(self.form, edit, lemma, dotless), is_other, is_word
-
-    def _suits(self, edit: Edit, lemma: str) -> bool:
-        """Return whether the edit changes a known word in the same way, and no digit changes."""
-        return self.evidence.attests(self.low, edit) and _digits(lemma) == self.digits
 
     def plausibility(self, tags: Tags) -> "_Plausibility":
         if tags not in self._plausibilities:
