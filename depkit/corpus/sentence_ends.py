@@ -37,7 +37,7 @@ _OUTSIDE = BEFORE_CAPITALS | {"exclamation marks"}
 # Where no sentence ends although white space follows. The value is the least number of matches in
 # treebanks for a rule to be used.
 CONTINUATIONS = {
-    "initials": 0, "first initials": 0, "middle initials": 3, "spaced marks": 0, "ellipses": 3,
+    "initials": 0, "first initials": 0, "middle initials": 0, "spaced marks": 0, "ellipses": 3,
     "capitals": 0, "list marks": 0,
 }  # fmt: skip
 # The rules that no sentence ends where `is_joined`, `is_enclosed` or `is_unfinished` returns True
@@ -48,6 +48,15 @@ NAMES = (*ENDS, *CONTINUATIONS, JOINED, ENCLOSED, UNFINISHED)
 _INITIAL = re.compile(rf"\.(?<={_LETTER}\.)(?<!\S{_LETTER}\.)(?=\s+{_LETTER})")
 # Letters, also Cyrillic ones, that often are no initials, as in `type B` and `Karl V.`
 _LABELS = frozenset("ABCDIVXАБВГ")
+# Words before letters that are no initials, as in `Vitamin E.` and `Gruppe F.`, in lower case
+_LABELLED = frozenset(
+    "annex appendix block bloc blok class classe clase classi figur figure fig form grup grupa"
+    " grupo grupp gruppe gruppo group groupe gruppen gruppa hepatit hepatitis hepatite hépatite"
+    " klas klasa klass klasse league liga ligue lig model modell plan point ponto punkt punto"
+    " section sektion serie series série seria tab tabell tabelle table team tip tipo typ type"
+    " vitamin vitamina vitamine vitamiini witamina vitamín витамин вітамін группа группе группы"
+    " група групі гепатит класс клас лига план пункт серия тип".split()
+)
 # Initials that are abbreviations of something else than names
 _ABBREVIATED = {"AC", "BC", "DC", "AD", "EU", "LA", "NB", "NY", "PS", "SA", "SL", "UK", "US", "ОК"}
 # Punctuation marks between white space that do not begin a sentence
@@ -146,7 +155,7 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
     first initials: those of initials at the beginning of the text or after the end of a sentence,
         as in `A. Smith came.`
     middle initials: those of initials after a name or title, as in `George W. Bush`; letters that
-        often are labels or Roman numerals are left out.
+        often are labels or Roman numerals are left out, and those after words such as `Vitamin`.
     list marks: a number, a letter or a bullet at the beginning of a line, as in `1. Milk`.
     spaced marks: what precedes a mark such as `/` in `7 hab. / km²`.
     ellipses: an ellipsis before a lower-case letter.
@@ -192,7 +201,7 @@ def _kind_of_initial(text: str, full_stop: int) -> str:
     before = words_before[-1].removesuffix(".") if words_before else ""
     if len(before) == 1 and before.isupper():
         return "" if before + initial in _ABBREVIATED or initial in "IVX" else "initials"
-    is_name = before[:1].isupper() and before.isalpha()
+    is_name = before[:1].isupper() and before.isalpha() and before.lower() not in _LABELLED
     return "middle initials" if is_name and initial not in _LABELS else ""
 
 

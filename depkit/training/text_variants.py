@@ -150,14 +150,23 @@ class TextVariants:
         return result
 
 
+def list_abbreviations() -> set[str]:
+    """Return the words of abbreviations.txt."""
+    return set(chain.from_iterable(_read_lines("abbreviations.txt")))
+
+
+def _read_lines(name: str) -> list[list[str]]:
+    """Return the words of each line of a file that is no comment."""
+    lines = files("depkit.training").joinpath(name).read_text("utf-8").splitlines()
+    return [line.split() for line in lines if not line.startswith("#")]
+
+
 def choose_abbreviations(tokens: Iterable[TextToken]) -> list[str]:
     """Return the abbreviations that a treebank's language may have, without the full stop.
 
     They are those of abbreviations.txt that consist of letters of the treebank and occur there more
     often with a full stop inside a sentence than as words, or do not occur.
     """
-    lines = files("depkit.training").joinpath("abbreviations.txt").read_text("utf-8").splitlines()
-    listed = {word for line in lines if not line.startswith("#") for word in line.split()}
     letters: set[str] = set()
     counts: Counter[str] = Counter()  # how much more often it is an abbreviation than a word
     for token, following in pairwise([*tokens, TextToken("", (), has_space=False)]):
@@ -166,16 +175,24 @@ def choose_abbreviations(tokens: Iterable[TextToken]) -> list[str]:
         has_full_stop = following.text == "." and not (token.has_space or following.ends_sentence)
         counts[word.removesuffix(".")] += 1 if has_full_stop or word.endswith(".") else -1
     return sorted(
-        word for word in listed if letters >= {*word} and (counts[word] > 0 or word not in counts)
+        word
+        for word in list_abbreviations()
+        if letters >= {*word} and (counts[word] > 0 or word not in counts)
     )
 
 
 def choose_clitics(tokens: Iterable[str]) -> set[str]:
-    """Return the words of the lines of clitics.txt that a treebank with these tokens uses."""
-    lines = files("depkit.training").joinpath("clitics.txt").read_text("utf-8").splitlines()
+    """Return the words of the lines of clitics.txt of which a treebank has MIN_CLITICS clitics.
+
+    tokens: those of the treebank.
+    """
     known = {token.lower() for token in tokens}
-    groups = (set(line.split()) for line in lines if not line.startswith("#"))
-    return set(chain.from_iterable(x for x in groups if len(x & known) >= MIN_CLITICS))
+    chosen: set[str] = set()
+    for words in _read_lines("clitics.txt"):
+        clitics = {word[word.index("-") :] for word in words if word.index("-") < 2}
+        if len(clitics & known) >= MIN_CLITICS:
+            chosen.update(words)
+    return chosen
 
 
 def _write_abbreviations(words: Iterable[str], tokens: Sequence[TextToken]) -> list[Text]:

@@ -65,6 +65,7 @@ from depkit.training.text_variants import (
     choose_abbreviations,
     choose_clitics,
     cut_text,
+    list_abbreviations,
     read_paragraphs,
 )
 
@@ -379,7 +380,7 @@ def _make_tokenizer(
     abbreviations = frozenset(choose_abbreviations(token for token, _ in tokens))
     return Tokenizer(
         characters, table, spaces, engine, patterns, convolves=True, abbreviations=abbreviations,
-        final_words=frozenset(choose_final_words(passages) - abbreviations),
+        final_words=frozenset(choose_final_words(passages)),
         abbreviated=frozenset(find_abbreviated(token.text for token, _ in tokens)),
         clitics=frozenset(choose_clitics(token.text for token, treebank in tokens if not treebank)),
     )  # fmt: skip
@@ -427,10 +428,10 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
 def choose_final_words(passages: Iterable[Passage]) -> set[str]:
     """Return the words of two to four letters that are no abbreviations and can end a sentence.
 
-    They are in lower case, and the last word before a full stop of some sentence. They are not
-    those that, in lower or upper case, are one token together with a full stop, or have one and
-    white space after them inside a sentence. A tokenizer is least certain of sentence ends after
-    short words, because many abbreviations are as short.
+    They are in lower case, and the last word before a full stop of some sentence. Left out are
+    words that, in lower or upper case, form one token with a full stop, or precede a full stop and
+    white space inside a sentence, and those of abbreviations.txt. A tokenizer is least certain of
+    sentence ends after short words, because many abbreviations are as short.
     """
     counts, final, abbreviated = Counter[str](), set[str](), set[str]()
     for passage in passages:
@@ -446,7 +447,7 @@ def choose_final_words(passages: Iterable[Passage]) -> set[str]:
                 final.add(word)
             elif text[end + 2 : end + 3].isspace():
                 abbreviated.add(word.lower())
-    known = final - abbreviated
+    known = final - abbreviated - set(list_abbreviations())
     return {word for word in known if word.islower() and counts[word] >= MIN_FINAL_WORD}
 
 

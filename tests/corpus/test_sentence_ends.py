@@ -78,7 +78,10 @@ def test_ends_of_sentences_are_found(name, marked):
         ("middle initials", "plan B. It"),
         ("middle initials", "Karel V. In"),
         ("initials", "Washington, D<.> C. La S<.> A. La U<.> S. The"),
-        ("middle initials", "Ligue A. Le Hépatite B. Le Vitamin C. It"),
+        (
+            "middle initials",
+            "Ligue A. Le Hépatite B. Le Vitamin C. It Vitamin E. Det GRUPO F. El Team R. It",
+        ),
         ("middle initials", "700 a. C. La"),
         ("middle initials", "the F.C. De U.S. It"),
         ("middle initials", "Ann R. and 5. Bush. R"),

@@ -168,5 +168,8 @@ def test_a_variant_has_the_sentences_and_multiword_tokens_of_its_text(tiny):
 
 
 def test_clitics_of_a_language_are_used_if_the_treebank_has_some():
-    assert {"-tu", "-le", "rendez-vous"} <= module.choose_clitics(["-ce", "-IL", "-je", "a"])
+    assert {"-tu", "t-il", "rendez-vous"} <= module.choose_clitics(["-ce", "-IL", "-je", "a"])
+    assert (
+        module.choose_clitics(["rendez-vous", "sur-moi", "add-on", "-il", "t-il", "d-il"]) == set()
+    )
     assert module.choose_clitics(["-ce", "-il", "a"]) == set()

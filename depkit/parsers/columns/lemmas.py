@@ -36,7 +36,9 @@ def choose_lemmas(
     unknown = [word for word, lemma in enumerate(lemmas) if lemma is None]
     if unknown:
         scripts = _read_candidates("lemma", unknown, symbols, best)
-        candidates = [_read_candidates(name, unknown, symbols, best, TAGS_MARGIN) for name in tags]
+        candidates = [
+            _read_candidates(name, unknown, symbols, best, margin=TAGS_MARGIN) for name in tags
+        ]
         for word, *values in zip(unknown, scripts, *candidates, strict=True):
             lemmas[word] = lemmatizer.guess(
                 sentence.form[word], tags_of_words[word], values[0],
@@ -47,12 +49,12 @@ def choose_lemmas(
 
 def _read_candidates(
     name: str, words: Sequence[int], symbols: Mapping[str, Sequence[str]],
-    best: Mapping[str, np.ndarray], margin: float = inf,
+    best: Mapping[str, np.ndarray], *, margin: float = inf,
 ) -> list[list[Scored]]:  # fmt: skip
     """Return the best values of a column with their scores, for each of some words.
 
-    The list is empty for a word that the dictionary has with another UPOS. margin: how much lower
-    than the highest score that of a value must not be.
+    The list is empty for a word that the dictionary has with another UPOS. margin: values whose
+    score is lower than the highest one by this much or more are left out.
     """
     values = symbols[name]
     indices, scores = (best[f"{name}_{kind}"][words].tolist() for kind in ("best", "score"))

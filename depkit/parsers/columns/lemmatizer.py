@@ -45,9 +45,11 @@ NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 4.5, 2.0, 5.0
 TAGS, TAGS_MARGIN = 0.5, 5.0
 
 _CONSONANTS = "bcçčćďđfgğhjkľlĺłmnňńpqrřŕsšśştťțvwxzžźżбвгґджзйклмнпрстфхцчшщ"
-# An abbreviation in lower or upper case; not a Czech word such as `skvrn`, whose inner r or l is a
-# vowel
-_NO_VOWEL = re.compile(rf"(?!\w+[lr]\w)[{_CONSONANTS}]{{2,}}|[{_CONSONANTS.upper()}]{{2,}}")
+# An abbreviation in lower or upper case, such as `kg`
+_NO_VOWEL = re.compile(rf"[{_CONSONANTS}]{{2,}}|[{_CONSONANTS.upper()}]{{2,}}")
+# A Czech word such as `trh`, or an abbreviation
+_SYLLABIC = re.compile(rf"(?=\w+[lr]\w)[{_CONSONANTS}]{{3,}}")
+MIN_SYLLABIC = 3  # such words in a dictionary whose language has syllabic consonants
 
 Scored = tuple[str, float]  # an edit script or a tag, and the logarithm of its probability
 Script = tuple[str, Edit]  # a case and an edit
@@ -122,13 +124,26 @@ class Lemmatizer:
             score += lowest + TAGS * value
             if score > best_score:
                 best, best_score = lemma, score
-        best_low = lower(best, self.dictionary.dotless)
-        is_changed = best_low != word.low and not word.other_lemmas
-        if is_changed and (_is_abbreviation(form, tags[0], best_low) or is_name(form)):
-            return form
+        if not word.other_lemmas and lower(best, self.dictionary.dotless) != word.low:
+            is_plural = tags[0] == "NOUN" and f"{best}s" == form and best in self.dictionary.forms
+            if is_name(form) or (self._is_abbreviation(form) and not is_plural):
+                return form
         if best in word.other_lemmas or tags[0] == "PROPN":  # names are rarely compounds
             return best
         return self.evidence.compounds.add_marks(form, best)
+
+    def _is_abbreviation(self, form: str) -> bool:
+        """Whether a form in lower or upper case has several letters, but no vowel, as `грн`.
+
+        It has no `l` or `r` between others if these are syllabic in the language, as in `skvrn`.
+        """
+        is_word = _SYLLABIC.fullmatch(form) and self._has_syllabic_consonants
+        return bool(_NO_VOWEL.fullmatch(form)) and not is_word
+
+    @cached_property
+    def _has_syllabic_consonants(self) -> bool:
+        forms = self.dictionary.forms
+        return sum(map(bool, map(_SYLLABIC.fullmatch, forms))) >= MIN_SYLLABIC
 
     def _likely_tags(
         self, tags: Tags, candidates: Mapping[str, Sequence[Scored]]
@@ -265,16 +280,6 @@ class _Plausibility(dict[Script, Scored]):
             if score > best_score:
                 best, best_score = lemma, score
         return best, best_score
-
-
-def _is_abbreviation(form: str, upos: str, lemma: str) -> bool:
-    """Whether a form is an abbreviation without vowels, as `грн`, and not the plural of a lemma.
-
-    A plural has an `s` more than its lemma, as `kgs`. A form with upper and lower case, as the
-    English `TVs`, can have other endings, too. lemma: in lower case.
-    """
-    is_plural = form.lower() == lemma + "s"
-    return bool(_NO_VOWEL.fullmatch(form)) and upos not in {"VERB", "AUX"} and not is_plural
 
 
 def _digits(text: str) -> str:

@@ -70,7 +70,8 @@ class Tokenizer:
     # In lower case, those that are tokens together with a full stop, and have several letters; None
     # if they are not known
     abbreviated: frozenset[str] | None = None
-    # Words that begin with a hyphen and are cut off, such as `-tu`; others are never cut
+    # Words with a hyphen. Those that begin with it, such as `-tu`, are cut off the word before it;
+    # those with one letter before it, such as `t-il`, only after this letter. Others are never cut.
     clitics: frozenset[str] = frozenset()
 
     @property
@@ -99,9 +100,9 @@ class Tokenizer:
 
         The labels are those of the symbols of `encode_text`. No token ends before an accent, inside
         an emoji, or inside a token of `patterns` except where a space is missing; the punctuation
-        marks of `patterns` and the `clitics` are tokens, and no token ends on one side of a hyphen
-        only if `patterns` has a rule on it. Sentences end as the rules of `corpus.sentence_ends`
-        say that are in `patterns`, and after `final_words`.
+        marks of `patterns` and the `clitics` are tokens. If `patterns` has a rule on hyphens,
+        tokens end on both sides of one or on neither. Sentences end as the rules of
+        `corpus.sentence_ends` say that are in `patterns`, and after `final_words`.
         """
         network = self.network
         indices, offsets, slices = self._cut(texts)
@@ -170,15 +171,20 @@ class Tokenizer:
 
         The clitic is the group. One or two others can follow it.
         """
-        words = sorted(self.clitics, key=len, reverse=True)
-        clitics, whole = (
-            "|".join(re.escape(word) for word in words if word.startswith("-") == is_clitic)
-            or "(?!)"  # nothing
-            for is_clitic in (True, False)
+        whole, clitics, others = [], [], []
+        for word in sorted(self.clitics, key=len, reverse=True):
+            letter, rest = word[: word.index("-")], re.escape(word[word.index("-") :])
+            if len(letter) > 1:
+                whole.append(re.escape(word))
+            else:
+                clitics.append(f"(?<={letter}){rest}" if letter else rest)
+                others.append(rest)
+        first, second, never_cut = (
+            "|".join(words).replace(r"\-", "[-‐‑]") or "(?!)" for words in (clitics, others, whole)
         )
         return re.compile(
-            rf"(?<!\w)(?:{whole})(?!\w)"
-            rf"|(?<=[^\W\d_]|[\u0300-\u036f])({clitics})(?=(?:{clitics}){{0,2}}(?![\w-]))",
+            rf"(?<!\w)(?:{never_cut})(?!\w)"
+            rf"|(?<=[^\W\d_])({first})(?=(?:{second}){{0,2}}(?![\w‐‑-]))",
             re.IGNORECASE,
         )
 
@@ -190,11 +196,14 @@ class Tokenizer:
     ) -> None:
         """Change labels so that `clitics` are tokens; texts: as for `_apply_patterns`.
 
-        Those with capitals are left to the network unless the word before them has, too: the
-        surname `Nguyen-Tu` has no pronoun.
+        A clitic is cut off only if it is in lower case, or in capitals after two capitals: the
+        surname `Nguyen-Tu` has no pronoun. The network decides on others, and on a text with
+        decomposed accents.
         """
         ends, multiword = labels
         for begin, text in texts if self.clitics else ():
+            if not unicodedata.is_normalized("NFC", text):
+                continue
             for match in self._clitic.finditer(text):
                 clitic, before = match[1], text[max(0, match.start() - 2) : match.start()]
                 is_upper = before.isalpha() and before.isupper() and len(before) == 2
@@ -285,12 +294,18 @@ class Tokenizer:
                 yield offset
 
     def _find_final_words(self, text: str) -> Iterator[int]:
-        """Yield the offsets of full stops between one of `final_words` and a capital letter."""
+        """Yield the offsets of full stops between one of `final_words` and a capital letter.
+
+        A word after another full stop is left out, because both can be an abbreviation, as `p. ex.`
+        """
         for match in _FULL_STOP.finditer(text) if self.final_words else ():
             offset = match.start()
             following = text[offset + 1 : offset + WINDOW].lstrip()[:1]
-            if following.isupper() and _word_before(text, offset) in self.final_words:
-                yield offset
+            word = _word_before(text, offset)
+            if following.isupper() and word in self.final_words:
+                start = offset - len(word)
+                if not text[max(0, start - WINDOW) : start].rstrip().endswith("."):
+                    yield offset
 
     def _is_cut_off(self, text: str, offset: int) -> bool:
         """Whether the last character of a sentence is a full stop after a word without one."""

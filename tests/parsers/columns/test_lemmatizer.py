@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -331,15 +332,19 @@ def test_an_unknown_word_without_vowels_keeps_its_letters():
     assert lemmatizer.guess("н", ("N", "_", "_"), scripts) == "на"
 
 
-def test_a_word_without_vowels_can_be_a_word_with_a_syllabic_consonant_a_verb_or_a_plural():
-    words = [("vln", "vlna", "N"), ("sosn", "sosna", "N"), ("kmn", "kmna", "VERB")]
-    words += [("vodn", "vodna", "VERB"), ("cars", "car", "N"), ("balls", "ball", "N")]
-    lemmatizer = Lemmatizer(build_dictionary([(*word, "_", "_") for word in words]))
-    add_a, cut_s = [(edit_script("vln", "vlna"), 0.0)], [(edit_script("cars", "car"), 0.0)]
-    assert lemmatizer.guess("skvrn", ("N", "_", "_"), add_a) == "skvrna"
-    assert lemmatizer.guess("zmn", ("N", "_", "_"), add_a) == "zmn"
-    assert lemmatizer.guess("zmn", ("VERB", "_", "_"), add_a) == "zmna"
-    assert lemmatizer.guess("kgs", ("N", "_", "_"), cut_s) == "kg"
+def test_a_word_without_vowels_can_have_a_syllabic_consonant_or_be_a_plural():
+    words = [("vln", "vlna"), ("srn", "srna"), ("cars", "car"), ("balls", "ball"), ("kg", "kg")]
+    scripts = [(edit_script("vln", "vlna"), 0.0)], [(edit_script("cars", "car"), 0.0)]
+    for others in [], [("trh", "trh")]:
+        readings = [(*word, "NOUN", "_", "_") for word in words + others]
+        lemmatizer = Lemmatizer(build_dictionary(readings))
+        add_a, cut_s = (
+            partial(lemmatizer.guess, tags=("NOUN", "_", "_"), scripts=x) for x in scripts
+        )
+        assert add_a("skvrn") == ("skvrna" if others else "skvrn")
+        assert [add_a("zmn"), add_a("SKVRN")] == ["zmn", "SKVRN"]
+        assert [cut_s("kgs"), cut_s("KGS"), cut_s("sms")] == ["kg", "KGS", "sms"]
+        assert lemmatizer.guess("kgs", ("X", "_", "_"), scripts[1]) == "kgs"
 
 
 def test_one_word_does_not_attest_letters_in_front_of_a_lemma():

@@ -271,27 +271,35 @@ def test_no_token_begins_or_ends_with_a_hyphen(name, tokens):
 @pytest.mark.parametrize("end", [0, 1])
 def test_clitics_are_cut_off(end, monkeypatch):
     predict_everywhere(end, monkeypatch)
-    clitics = frozenset({"-a", "-ab", "-b-a", "a-ab"})
-    text = "cc-a cb-ab-a a-ab CC-AB cc-a-c cc-b-a 1-a -a cc-A C-A CC-a"
+    clitics = frozenset({"-a", "-ab", "-b-a", "aa-ab", "b-e", "c-e"})
+    text = "C-A cc-a cb-ab-a aa-ab CC-AB cc-a-c cc-b-a 1-a -a cc-A CC-a cb-e ca-e"
     (sentences,) = replace(make_tokenizer(), clitics=clitics).segment([text])
     tokens = [text[x:y] for x, y, _ in chain.from_iterable(sentences)]
     if end == 0:
         assert tokens == [
-            "cc", "-a", "cb", "-ab", "-a", "a-ab", "CC", "-AB", "cc-a-c", "cc", "-b-a", "1-a", "-a",
-            "cc-A", "C-A", "CC-a",
+            "C-A", "cc", "-a", "cb", "-ab", "-a", "aa-ab", "CC", "-AB", "cc-a-c", "cc", "-b-a",
+            "1-a", "-a", "cc-A", "CC-a", "cb", "-e", "ca-e",
         ]  # fmt: skip
     else:
         assert [token for token in tokens if len(token) > 1] == [
-            "-a", "-ab", "-a", "a-ab", "-AB", "-b-a"
+            "-a", "-ab", "-a", "aa-ab", "-AB", "-b-a", "-e"
         ]  # fmt: skip
 
 
-def test_clitics_are_cut_off_without_words_that_are_never_cut(monkeypatch):
+def test_clitics_are_cut_off_after_all_kinds_of_hyphens_but_not_in_decomposed_text(monkeypatch):
     """The network ends nothing."""
     predict_everywhere(0, monkeypatch)
-    tokenizer, text = replace(make_tokenizer(), clitics=frozenset({"-a"})), "ac-a ae\u0301-a a"
-    (((_, end, _), *others),) = tokenizer.segment([text])[0]
-    assert text[:end] == "ac" and len(others) == 4
+    tokenizer = replace(make_tokenizer(), clitics=frozenset({"-a"}))
+    for text, number in (("ac-a", 2), ("ac‐a ac‑a", 4), ("ac-a b", 3), ("ac-a e\u0301", 2)):
+        assert len(tokenizer.segment([text])[0][0]) == number
+
+
+def test_a_clitic_that_is_cut_off_is_one_word(monkeypatch):
+    """The network ends tokens and words after all characters."""
+    predict_everywhere(1, monkeypatch)
+    tokenizer = replace(make_tokenizer(), clitics=frozenset({"-ab"}))
+    (tokens,) = tokenizer.segment(["ac-ab"])[0]
+    assert tokens[-1] == (2, 5, None)
 
 
 def test_clitics_are_not_cut_off_inside_a_token_of_a_pattern(monkeypatch):
@@ -307,10 +315,10 @@ def test_a_full_stop_at_the_end_of_a_sentence_is_a_token_after_words(monkeypatch
     """The network ends nothing."""
     predict_everywhere(0, monkeypatch)
     tokenizer = replace(
-        make_tokenizer(), abbreviated=frozenset({"abc"}), abbreviations=frozenset({"bc"})
+        make_tokenizer(), abbreviated=frozenset({"abc", "aé"}), abbreviations=frozenset({"bc"})
     )
     texts = ["ab.", "Ab.", "Abc.", "Bc.", "a.", "a.bc.", "1.", "ab .", ".", "“ab.", "1°c."]
-    texts += ["abe\u0301.", "ab\u200b.", "ab\u200c\u0301a."]
+    texts += ["abe\u0301.", "ab\u200b.", "ab\u200c\u0301a.", "ae\u0301."]
     for unknown, cut in (
         (tokenizer, {0, 1, 9, 10, 11, 12, 13}),
         (replace(tokenizer, abbreviated=None), set()),
@@ -326,10 +334,10 @@ def test_a_sentence_ends_between_a_final_word_and_a_capital_letter(monkeypatch):
     segmenter = replace(
         make_tokenizer(), final_words=frozenset({"ab", "b"}), abbreviations=frozenset({"b"})
     )
-    text = "c (ab. C ab. c Ab. C cab. C ab.C b. C ab.  C"
+    text = "c (ab. C ab. c Ab. C cab. C ab.C b. C b. ab. C ab.  C"
     (sentences,) = segmenter.segment([text])
     assert [text[tokens[0][0] : tokens[-1][1]] for tokens in sentences] == [
-        "c (ab.", "C ab. c Ab. C cab. C ab.C b. C ab.", "C"
+        "c (ab.", "C ab. c Ab. C cab. C ab.C b. C b. ab. C ab.", "C"
     ]  # fmt: skip
     start, stop, _ = sentences[0][-1]
     assert text[start:stop] == "."
