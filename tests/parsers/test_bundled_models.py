@@ -141,6 +141,21 @@ def test_french_pronouns_are_cut_off_verbs():
     assert sentence.upos[2] == "PRON"
 
 
+@pytest.mark.parametrize(
+    ("code", "sentences"),
+    [
+        ("sv", ["John F. Kennedy kom.", "Vitamin E.", "Det är bra."]),
+        ("pl", ["George W. Bush przyszedł."]),
+        ("ru", ["Библиотека им. В. И. Ленина закрыта.", "Я дал им.", "Они ушли."]),
+        ("pt", ["Uma cidade, p. ex. Lisboa.", "Ele vai ir."]),
+    ],
+)
+def test_sentences_end_after_short_words_but_not_after_initials(code, sentences):
+    text = " ".join(sentences)
+    (found,) = depkit.load(code, engine="onnx").tokenizer.segment([text])
+    assert [text[tokens[0][0] : tokens[-1][1]] for tokens in found] == sentences
+
+
 def test_a_japanese_word_can_precede_and_follow_a_name_without_a_space():
     tokenizer = depkit.load("ja", engine="onnx").tokenizer
     for technical in ("v1.2.3", "C++", "#tag", "https://a.org/b", "a@b.jp"):
