@@ -26,6 +26,7 @@ from depkit.training.plan import Plan
 from depkit.training.recipe import make_recipe
 from depkit.training.tokenizer import make_passages, provide_tokenizer, segmentation_scores
 from tests.corpus.rows import PREDICATES, RICH, parse, row
+from tests.parsers.text.small_tokenizer import make_tokenizer
 
 CPU = torch.device("cpu")
 RECIPE = make_recipe("bilstm", None, ["tokenizer.size=32", "tokenizer.rate=1e-2"])
@@ -387,3 +388,9 @@ def test_no_tokenizer_without_text_or_if_disabled(tiny, tmp_path):
     disabled = make_recipe("bilstm", None, ["tokenizer.enabled=false"])
     assert provide(disabled, tiny, tmp_path) == 0
     assert not list(tmp_path.iterdir()) and read_tokenizer(tmp_path, CPU) is None
+
+
+def test_a_file_with_a_clitic_without_a_hyphen_is_damaged(tmp_path):
+    write_tokenizer(tmp_path, replace(make_tokenizer(), clitics=frozenset({"-tu", "tu"})), {})
+    with pytest.raises(ModelError, match="clitic without a hyphen"):
+        read_tokenizer(tmp_path, CPU)

@@ -177,7 +177,7 @@ class Tokenizer:
             if len(letter) > 1:
                 whole.append(re.escape(word))
             else:
-                clitics.append(f"(?<={letter}){rest}" if letter else rest)
+                clitics.append(f"(?<={re.escape(letter)}){rest}" if letter else rest)
                 others.append(rest)
         first, second, never_cut = (
             "|".join(words).replace(r"\-", "[-‐‑]") or "(?!)" for words in (clitics, others, whole)

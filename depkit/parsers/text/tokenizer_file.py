@@ -142,6 +142,8 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         final_words = _read_words(description.get("final_words", [])) or frozenset()
         abbreviated = _read_words(description.get("abbreviated"))
         clitics = _read_words(description.get("clitics", [])) or frozenset()
+        if not all("-" in word for word in clitics):
+            raise ValueError("it has a clitic without a hyphen")
         patterns = tuple(description.get("patterns", ()))
         if not set(patterns) <= {*PATTERNS, *MARKS, *chain.from_iterable(HYPHENS), *NAMES}:
             raise ValueError("it has an unknown pattern")
