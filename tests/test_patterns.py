@@ -42,7 +42,7 @@ COMPUTED = {
         "b'(?:\\\\A|\\\\r?\\\\n)--' + re.escape(boundary) + b'(--)?[ \\\\t]*(?:\\\\r?\\\\n|\\\\Z)'",
     ): [rb"(?:\A|\r?\n)--boundary(--)?[ \t]*(?:\r?\n|\Z)"],
     (
-        "parsers/text/tokenizer.py",
+        "parsers/text/rules.py",
         "f'(?<!\\\\w)(?:{never_cut})(?!\\\\w)"
         "|(?<=[^\\\\W\\\\d_])({first})(?=(?:{second}){{0,2}}(?![\\\\w‐‑-]))'",
     ): [

@@ -5,68 +5,23 @@ text, or tokens in another order, but the same tokens are split or not split.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from importlib.resources import files
+from dataclasses import replace
 from itertools import chain, pairwise
 
 import numpy as np
 
-from depkit.corpus.sentence import Sentence
-from depkit.corpus.surface import surface_tokens
+from depkit.training.passages import Text, TextToken
+from depkit.training.text_rules import choose_abbreviations
 
 SHORT_SENTENCE = 3  # tokens
 PART = 20  # maximum number of sentences in a part of a text that is changed
 MIN_NAMES = 20  # with fewer, no names are made up
-MIN_CLITICS = 3  # of a line of clitics.txt
 MIN_EXAMPLES = 3  # of a punctuation mark between letters, to know how the treebank splits it
 
 
-@dataclass(frozen=True)
-class TextToken:
-    """A token of a text.
-
-    words: its words, several in a multiword token. has_space: whether white space follows it.
-    ends_sentence: whether it is the last token of a sentence. is_name: whether it is a proper noun.
-    """
-
-    text: str
-    words: tuple[str, ...]
-    has_space: bool
-    ends_sentence: bool = False
-    is_name: bool = False
-
-
-Text = list[TextToken]
 Random = np.random.Generator
 Variant = Callable[[Text, Random], Text]
-
-
-def read_paragraphs(sentences: Iterable[Sentence]) -> Iterator[Text]:
-    """Yield the tokens of each paragraph of a treebank."""
-    paragraph: Text = []
-    for sentence in sentences:
-        if any(line.startswith(("# newpar", "# newdoc")) for line in sentence.lines) and paragraph:
-            yield paragraph
-            paragraph = []
-        paragraph += _read_tokens(sentence)
-    if paragraph:
-        yield paragraph
-
-
-def _read_tokens(sentence: Sentence) -> Text:
-    tokens = surface_tokens(sentence)
-    return [
-        TextToken(
-            " ".join(token.text.split()) or "_",  # any white space becomes one space
-            tuple(sentence.form[token.first : token.last + 1]),
-            bool(token.after),
-            token is tokens[-1],
-            token.first == token.last and sentence.upos[token.first] == "PROPN",
-        )
-        for token in tokens
-    ]
 
 
 class TextVariants:
@@ -148,51 +103,6 @@ class TextVariants:
                 result += [*short[:-1], replace(short[-1], has_space=True)]
             result += sentence
         return result
-
-
-def list_abbreviations() -> set[str]:
-    """Return the words of abbreviations.txt."""
-    return set(chain.from_iterable(_read_lines("abbreviations.txt")))
-
-
-def _read_lines(name: str) -> list[list[str]]:
-    """Return the words of each line of a file that is no comment."""
-    lines = files("depkit.training").joinpath(name).read_text("utf-8").splitlines()
-    return [line.split() for line in lines if not line.startswith("#")]
-
-
-def choose_abbreviations(tokens: Iterable[TextToken]) -> list[str]:
-    """Return the abbreviations that a treebank's language may have, without the full stop.
-
-    They are those of abbreviations.txt that consist of letters of the treebank and occur there more
-    often with a full stop inside a sentence than as words, or do not occur.
-    """
-    letters: set[str] = set()
-    counts: Counter[str] = Counter()  # how much more often it is an abbreviation than a word
-    for token, following in pairwise([*tokens, TextToken("", (), has_space=False)]):
-        word = token.text.lower()
-        letters.update(word)
-        has_full_stop = following.text == "." and not (token.has_space or following.ends_sentence)
-        counts[word.removesuffix(".")] += 1 if has_full_stop or word.endswith(".") else -1
-    return sorted(
-        word
-        for word in list_abbreviations()
-        if letters >= {*word} and (counts[word] > 0 or word not in counts)
-    )
-
-
-def choose_clitics(tokens: Iterable[str]) -> set[str]:
-    """Return the words of the lines of clitics.txt of which a treebank has MIN_CLITICS clitics.
-
-    tokens: those of the treebank.
-    """
-    known = {token.lower() for token in tokens}
-    chosen: set[str] = set()
-    for words in _read_lines("clitics.txt"):
-        clitics = {word[word.index("-") :] for word in words if word.index("-") < 2}
-        if len(clitics & known) >= MIN_CLITICS:
-            chosen.update(words)
-    return chosen
 
 
 def _write_abbreviations(words: Iterable[str], tokens: Sequence[TextToken]) -> list[Text]:

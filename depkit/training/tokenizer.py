@@ -1,11 +1,10 @@
 """Training of a tokenizer from a treebank's tokens and the white space between them."""
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import compress, starmap
 
 import numpy as np
@@ -13,21 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from depkit.corpus.patterns import HYPHENS, MARKS, PATTERNS, find_marks, find_matches
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.sentence_ends import (
-    BEFORE_CAPITALS,
-    CONTINUATIONS,
-    ENCLOSED,
-    ENDS,
-    JOINED,
-    UNFINISHED,
-    find_continuations,
-    find_ends,
-    is_enclosed,
-    is_joined,
-    is_unfinished,
-)
 from depkit.corpus.text import Token
 from depkit.files.digest import digest
 from depkit.parsers.columns.lemma_dictionary import sort_by_frequency
@@ -38,59 +23,32 @@ from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.text.labels import Labels
 from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import (
-    INSIDE,
-    LOOKUP,
-    SENTENCE,
-    SINGLE,
-    SPLIT,
-    TOKEN,
     Tokenizer,
     build_character_table,
     category,
     cut_slices,
     encode_text,
     pad,
-)  # fmt: skip
+)
 from depkit.parsers.text.tokenizer_file import read_tokenizer_notes, write_tokenizer
 from depkit.training.data import digests
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
+from depkit.training.passages import Passage, Text, make_passage, make_passages, read_paragraphs
 from depkit.training.plan import Plan
 from depkit.training.recipe import TokenizerTraining
-from depkit.training.text_variants import (
-    Text,
-    TextVariants,
-    choose_abbreviations,
-    choose_clitics,
-    cut_text,
-    list_abbreviations,
-    read_paragraphs,
-)
+from depkit.training.text_rules import choose_text_rules
+from depkit.training.text_variants import TextVariants, cut_text
 
 EMBEDDING = 32  # size of a character's embedding
 DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
 BATCH_CHARACTERS = 3000  # maximum number in a batch, padding included
 
 MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
-# If at least this share of the words that follow a word is capitalised, nouns are, as in German
-CAPITALISED_NOUNS = 0.25
-MIN_FINAL_WORD = 5  # how often one of the `final_words` of a tokenizer must occur
-# The second group is the full stop after the word, if there is one.
-_SHORT_WORD = re.compile(r"(?<![\w'’.@/-])([^\W\d_]{2,4})(?!\w)(\.?)")
-_INNER_WORD = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A paragraph of a treebank with the labels of its characters."""
-
-    text: str
-    ends: np.ndarray  # [n], INSIDE, TOKEN or SENTENCE: what ends after a character
-    multiword: np.ndarray  # [n], SINGLE, SPLIT or LOOKUP: how a token is split into words
-    treebank: int = 0  # the index of its treebank
 
 
 def has_text(sentences: Sequence[Sentence]) -> bool:
@@ -100,39 +58,6 @@ def has_text(sentences: Sequence[Sentence]) -> bool:
         for sentence in sentences
         for line in sentence.lines
     )
-
-
-def make_passages(sentences: Sequence[Sentence]) -> list[Passage]:
-    """Return the paragraphs of a treebank, with one space for any white space."""
-    return list(map(_make_passage, read_paragraphs(sentences)))
-
-
-def _make_passage(tokens: Text, treebank: int = 0) -> Passage:
-    texts: list[str] = []
-    ends: list[int] = []
-    multiword: list[int] = []
-    for token in tokens:
-        after = " " * token.has_space
-        texts.append(token.text + after)
-        end = SENTENCE if token.ends_sentence else TOKEN
-        ends += [INSIDE] * (len(token.text) - 1) + [end] + [INSIDE] * len(after)
-        multiword += _multiword_labels(token.text, token.words) + [SINGLE] * len(after)
-    text = "".join(texts).rstrip()
-    size = len(text)
-    return Passage(text, np.array(ends[:size]), np.array(multiword[:size]), treebank)
-
-
-def _multiword_labels(text: str, words: Sequence[str]) -> list[int]:
-    """Return the `multiword` labels of the characters of a token that consists of these words."""
-    labels = [SINGLE] * len(text)
-    if len(words) > 1 and "".join(words) != text:
-        labels[-1] = LOOKUP
-    elif len(words) > 1:
-        last = -1
-        for word in words[:-1]:
-            last += len(word)
-            labels[last] = SPLIT
-    return labels
 
 
 def provide_tokenizer(plan: Plan) -> float:
@@ -260,7 +185,7 @@ def train_tokenizer(
     vectors = torch.nn.Embedding.from_pretrained(zeros, freeze=len(treebanks) == 1)
     categories = _category_indices(tokenizer.characters)
     variants = _make_variants(paragraphs, tokenizer.multiwords)
-    treebank_slices = _make_slices(starmap(_make_passage, texts), tokenizer.characters)
+    treebank_slices = _make_slices(starmap(make_passage, texts), tokenizer.characters)
     sizes = np.array([part.shape[1] for part in treebank_slices])
     per_epoch = len(length_batches(sizes, BATCH_CHARACTERS, np.random.default_rng(0)))
     epochs = max(settings.epochs, -(-MIN_UPDATES // per_epoch))
@@ -273,7 +198,7 @@ def train_tokenizer(
         parts = [(part, i) for text, i in texts for part in cut_text(text, random)]
         changed = random.random(len(parts)) < settings.variants
         passages = (
-            _make_passage(variants.vary(part, random), treebank)
+            make_passage(variants.vary(part, random), treebank)
             for part, treebank in compress(parts, changed)
         )
         slices = [*treebank_slices, *_make_slices(passages, tokenizer.characters)]
@@ -364,138 +289,20 @@ def _make_tokenizer(
 
     texts: the paragraphs, each with the index of its treebank.
     """
-    passages = list(starmap(_make_passage, texts))
     tokens = [(token, treebank) for paragraph, treebank in texts for token in paragraph]
     table = build_multiword_table(
         ((token.text, token.words) for token, treebank in tokens if treebank == 0),
         ((token.text, token.words) for token, treebank in tokens if treebank != 0),
     )
     spaces = any(" " in token.text for token, _ in tokens)
-    characters = characters or build_character_table(passage.text for passage in passages)
+    characters = characters or build_character_table(
+        make_passage(paragraph).text for paragraph, _ in texts
+    )
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
     ).to(device)
-    patterns = (*choose_patterns(passages), *choose_sentence_rules(passages))
     engine = TorchEngine(network, device)
-    abbreviations = frozenset(choose_abbreviations(token for token, _ in tokens))
-    return Tokenizer(
-        characters, table, spaces, engine, patterns, convolves=True, abbreviations=abbreviations,
-        final_words=frozenset(choose_final_words(passages)),
-        abbreviated=frozenset(find_abbreviated(token.text for token, _ in tokens)),
-        clitics=frozenset(choose_clitics(token.text for token, treebank in tokens if not treebank)),
-    )  # fmt: skip
-
-
-def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the names of the rules of `corpus.sentence_ends` that treebanks do not contradict.
-
-    At most a tenth of the places that a rule finds contradict it, and for JOINED, ENCLOSED and
-    UNFINISHED at most one in a hundred ends of sentences. Of several treebanks, only the one as
-    which text is split is considered, but all for CONTINUATIONS, which are rare. The rules of
-    BEFORE_CAPITALS and of middle initials are not used where nouns are capitalised.
-    """
-    first = [passage for passage in passages if passage.treebank == 0]
-    words = _INNER_WORD.findall("\n".join(passage.text for passage in first))
-    capitals = sum(word[0].isupper() for word in words)
-    has_capitals = capitals >= CAPITALISED_NOUNS * max(len(words), 100)
-    excluded = BEFORE_CAPITALS | {"middle initials"} if has_capitals else frozenset()
-    rules = {name: (find_continuations, n) for name, n in CONTINUATIONS.items()}
-    rules |= dict.fromkeys(ENDS, (find_ends, 0))
-    for name, (find, min_matches) in rules.items():
-        if name in excluded:
-            continue
-        is_end = [
-            passage.ends[offset] == SENTENCE
-            for passage in (first if name in ENDS else passages)
-            for offset in find(passage.text, [name])
-        ]
-        num_wrong = sum(end != (name in ENDS) for end in is_end)
-        if len(is_end) >= min_matches and 10 * num_wrong <= len(is_end):
-            yield name
-    ends = [
-        (passage.text, offset)
-        for passage in first
-        for offset in np.flatnonzero(passage.ends[:-1] == SENTENCE).tolist()
-    ]
-    contradictions = {
-        JOINED: sum(not text[n + 1].isspace() and is_joined(text, n) for text, n in ends),
-        ENCLOSED: sum(is_enclosed(*end) for end in ends),
-        UNFINISHED: sum(is_unfinished(*end) for end in ends),
-    }
-    yield from (name for name, number in contradictions.items() if 100 * number <= len(ends))
-
-
-def choose_final_words(passages: Iterable[Passage]) -> set[str]:
-    """Return the words of two to four letters that are no abbreviations and can end a sentence.
-
-    They are in lower case, and the last word before a full stop of some sentence. Left out are
-    words that, in lower or upper case, form one token with a full stop, or precede a full stop and
-    white space inside a sentence, and those of abbreviations.txt. A tokenizer is least certain of
-    sentence ends after short words, because many abbreviations are as short.
-    """
-    counts, final, abbreviated = Counter[str](), set[str](), set[str]()
-    for passage in passages:
-        text, ends = passage.text, passage.ends
-        for match in _SHORT_WORD.finditer(text):
-            word, end = match[1], match.end(1) - 1
-            counts[word] += 1
-            if not match[2]:
-                continue
-            if ends[end] == INSIDE:
-                abbreviated.add(word.lower())
-            elif ends[end + 1] == SENTENCE:
-                final.add(word)
-            elif text[end + 2 : end + 3].isspace():
-                abbreviated.add(word.lower())
-    known = final - abbreviated - set(list_abbreviations())
-    return {word for word in known if word.islower() and counts[word] >= MIN_FINAL_WORD}
-
-
-def find_abbreviated(tokens: Iterable[str]) -> set[str]:
-    """Return the words of several letters that are tokens together with a full stop.
-
-    They are in lower case and without the full stop.
-    """
-    words = {token[:-1].lower() for token in tokens if token.endswith(".")}
-    return {word for word in words if word.isalpha() and len(word) > 1}
-
-
-def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the names of the patterns that a treebank does not contradict, see `corpus.patterns`.
-
-    At most a tenth of the matches in the treebank are other tokens than those of the pattern. Only
-    the treebank as which text is split is considered. A pattern of MARKS without a match is used. A
-    rule on HYPHENS is used if tokens begin or end with at most one in fifty of them.
-    """
-    passages = [passage for passage in passages if passage.treebank == 0]
-    for name, pattern in PATTERNS.items():
-        matches = [
-            any(
-                passage.ends[start : stop - 1].any() or (is_end and not passage.ends[stop - 1])
-                for start, stop, is_end in spans
-            )
-            for passage in passages
-            for spans in find_matches(passage.text, pattern)
-        ]
-        if len(matches) >= pattern.min_matches and 10 * sum(matches) <= len(matches):
-            yield name
-    for name in MARKS:
-        are_tokens = [
-            passage.ends[mark] and (mark == 0 or passage.ends[mark - 1] or text[mark - 1] == " ")
-            for passage in passages
-            for text in [passage.text]
-            for mark in find_marks(text, [name])
-        ]
-        if 10 * sum(map(bool, are_tokens)) >= 9 * len(are_tokens):
-            yield name
-    for (split, joined), hyphen in HYPHENS.items():
-        borders = Counter(
-            (passage.ends[match.start() - 1] != INSIDE, passage.ends[match.start()] != INSIDE)
-            for passage in passages
-            for match in hyphen.finditer(passage.text)
-        )
-        if 50 * (borders[True, False] + borders[False, True]) <= borders.total():
-            yield joined if borders[False, False] > borders[True, True] else split
+    return Tokenizer(characters, table, spaces, engine, choose_text_rules(texts), convolves=True)
 
 
 def _make_variants(paragraphs: Sequence[Text], table: MultiwordTable) -> TextVariants:
@@ -546,7 +353,7 @@ def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> 
     predicted = tokenizer.segment(texts)
     ends = np.concatenate([paragraph.ends for paragraph in paragraphs])
     multiword = np.concatenate([paragraph.multiword for paragraph in paragraphs])
-    gold = tokenizer.decode(texts, ends, multiword, np.arange(len(ends)))
+    gold = tokenizer.decode(Labels(texts, np.arange(len(ends)), ends, multiword))
     pairs = {
         "tokens": (_token_set(predicted), _token_set(gold)),
         "sentences": (_sentence_spans(predicted), _sentence_spans(gold)),

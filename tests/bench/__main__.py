@@ -115,7 +115,7 @@ def load_entry(name: str) -> Callable[[Bench], Iterator[Row]]:
 
 def make_bench(arguments: argparse.Namespace, folder: Path) -> Bench:
     """Return the data of all entries; write its files into a folder."""
-    from depkit.training.tokenizer import make_passages
+    from depkit.training.passages import make_passages
 
     sentences = list(read(arguments.data))
     text, sentence_text = folder / "text.txt", folder / "sentence.txt"

@@ -45,7 +45,7 @@ from depkit.parsers.model_directory import (
 )
 from depkit.parsers.text.language import PROFILES, make_profile
 from depkit.score.conll18 import evaluate_aligned
-from depkit.training.tokenizer import make_passages
+from depkit.training.passages import make_passages
 from depkit.trees.shape import has_crossing_arcs
 from tests.bench.small import NON_PROJECTIVE, UDPIPE
 

@@ -28,8 +28,8 @@ from depkit.parsers.inputs.dataset import Dataset, encode
 from depkit.parsers.loading import load
 from depkit.parsers.model_directory import find_model, read_config
 from depkit.parsers.text.tokenizer import Tokenizer
+from depkit.training.passages import make_passages
 from depkit.training.recipe import Training
-from depkit.training.tokenizer import make_passages
 from tests.bench.corpus import exhaust
 from tests.bench.flops import count_flops
 from tests.bench.measure import Bench, BenchError, Row, run_alternately, timed

@@ -6,30 +6,9 @@ import numpy as np
 import pytest
 
 from depkit.training import text_variants as module
+from depkit.training.passages import read_paragraphs
 from depkit.training.text_variants import TextToken, TextVariants
-from depkit.training.tokenizer import make_passages
-from tests.corpus.rows import RICH, parse
-
-
-def read(text):
-    """Make tokens of "a do+n't _. B": _ is no space before, + between words, . ends a sentence."""
-    parts = text.split()
-    following = [*parts[1:], ""]
-    return [
-        TextToken(
-            part.strip("_").replace("+", ""),
-            tuple(part.strip("_").split("+")),
-            has_space=not after.startswith("_") and not part.endswith("_"),
-            ends_sentence=part.strip("_") in {".", "!"},
-            is_name=part.istitle() and "+" not in part,
-        )
-        for part, after in zip(parts, following, strict=True)
-    ]
-
-
-def write(tokens):
-    texts = ["+".join(token.words) + (" " if token.has_space else "_") for token in tokens]
-    return "".join(texts).rstrip(" _")
+from tests.training.small_texts import read_marked, write_marked
 
 
 class Always:
@@ -59,11 +38,13 @@ class Always:
     ],
 )
 def test_changes(change, text, expected):
-    assert write(change(read(text), Always())) == expected
+    assert write_marked(change(read_marked(text), Always())) == expected
 
 
 def test_some_tokens_get_a_capital_letter_at_the_beginning():
-    assert write(module._capitalize_some(read("do+n't go"), Always(0.2))) == "Do+n't Go"
+    assert (
+        write_marked(module._capitalize_some(read_marked("do+n't go"), Always(0.2))) == "Do+n't Go"
+    )
 
 
 def test_tokens_that_are_not_their_words_keep_their_letters():
@@ -74,17 +55,19 @@ def test_tokens_that_are_not_their_words_keep_their_letters():
 
 
 def test_names_begin_like_one_name_and_end_like_another_or_like_a_multiword_token():
-    names = read(" ".join(f"Ab{chr(97 + i)}ern" for i in range(20)) + " went _.")
+    names = read_marked(" ".join(f"Ab{chr(97 + i)}ern" for i in range(20)) + " went _.")
     renamed = TextVariants([names], ["na", "-"])._rename(names, Always())
-    assert write(renamed).startswith("Abna Abna") and write(renamed).endswith("Abna went_.")
+    assert write_marked(renamed).startswith("Abna Abna") and write_marked(renamed).endswith(
+        "Abna went_."
+    )
     renamed = TextVariants([names], [])._rename(names, np.random.default_rng(1))
     assert all(t.text[:2] == "Ab" and t.text.endswith("ern") for t in renamed if t.is_name)
 
 
 def test_short_sentences_are_inserted():
-    variants = TextVariants([read("No _. We go home now _.")], [])
-    text = variants._add_short_sentences(read("He is here now _."), Always())
-    assert write(text) == "No_. He is here now_."
+    variants = TextVariants([read_marked("No _. We go home now _.")], [])
+    text = variants._add_short_sentences(read_marked("He is here now _."), Always())
+    assert write_marked(text) == "No_. He is here now_."
 
 
 @pytest.mark.parametrize(
@@ -93,27 +76,16 @@ def test_short_sentences_are_inserted():
 )
 def test_abbreviations_are_inserted_as_the_treebank_writes_them(treebank, expected, monkeypatch):
     monkeypatch.setattr(module, "_sentences", lambda text: [])
-    names = read(" ".join(f"A{chr(97 + i)}ap" for i in range(20)) + " " + treebank)
+    names = read_marked(" ".join(f"A{chr(97 + i)}ap" for i in range(20)) + " " + treebank)
     for token in (tokens := names):
         assert not token.ends_sentence or treebank.count("_")
     variants = TextVariants([[replace(token, ends_sentence=False) for token in tokens]], [])
-    text = variants._add_abbreviations(read("Ann went _. 5"), Always())
-    assert write(text) == expected
-
-
-def test_words_and_strange_letters_are_no_abbreviations():
-    assert module.choose_abbreviations(read("d r")) == ["dr"]
-    assert module.choose_abbreviations(read("dr")) == []
-    assert module.choose_abbreviations(read("dr _. d")) == []  # it ends a sentence
-    split = [replace(token, ends_sentence=False) for token in read("dr _. d dr")]
-    assert module.choose_abbreviations(split[:3]) == ["dr"]
-    assert module.choose_abbreviations(split) == []
-    assert module.choose_abbreviations(read("dr. d dr. d dr")) == ["dr"]
-    assert "проф" in module.choose_abbreviations(read("профессор"))
+    text = variants._add_abbreviations(read_marked("Ann went _. 5"), Always())
+    assert write_marked(text) == expected
 
 
 def test_a_text_is_cut_into_parts():
-    text = read("a b _. " * 100)
+    text = read_marked("a b _. " * 100)
     parts = list(module.cut_text(text, np.random.default_rng(1)))
     assert [token for part in parts for token in part] == text
     assert all(part[-1].ends_sentence for part in parts)
@@ -122,7 +94,7 @@ def test_a_text_is_cut_into_parts():
 
 def test_sentences_are_joined_only_where_text_has_no_spaces():
     def names(text):
-        return {change.__name__ for _, change in TextVariants([read(text)], [])._changes}
+        return {change.__name__ for _, change in TextVariants([read_marked(text)], [])._changes}
 
     assert "_join_sentences" in names("我 _們 _去 _. 我 _們_")
     assert "_join_sentences" not in names("a b _. c")
@@ -130,7 +102,7 @@ def test_sentences_are_joined_only_where_text_has_no_spaces():
 
 def test_changes_that_the_treebank_contradicts_are_not_made():
     def names(text):
-        return {change.__name__ for _, change in TextVariants([read(text)], [])._changes}
+        return {change.__name__ for _, change in TextVariants([read_marked(text)], [])._changes}
 
     split = "a _/_ b a _/_ b a _/_ b"
     assert "_add_slashes" in names(split)
@@ -140,16 +112,8 @@ def test_changes_that_the_treebank_contradicts_are_not_made():
     assert not {"_capitalize", "_rename", "_add_short_sentences"} & names("我 們 去 。")
 
 
-def test_paragraphs_become_the_passages(tiny):
-    paragraphs = list(module.read_paragraphs(tiny))
-    assert len(paragraphs) == len(make_passages(tiny))
-    (text,) = module.read_paragraphs(parse(RICH))
-    assert [token.text for token in text if len(token.words) > 1] == ["Vámonos", "al"]
-    assert text[-1].text == "20 000" and text[-1].ends_sentence
-
-
 def test_a_variant_has_the_sentences_and_multiword_tokens_of_its_text(tiny):
-    paragraphs = list(module.read_paragraphs(tiny))
+    paragraphs = list(read_paragraphs(tiny))
     variants = TextVariants(paragraphs, ["na"])
     random = np.random.default_rng(1)
     changed = 0
@@ -165,11 +129,3 @@ def test_a_variant_has_the_sentences_and_multiword_tokens_of_its_text(tiny):
         assert fold[0] == fold[1]
         changed += variant != paragraph
     assert changed
-
-
-def test_clitics_of_a_language_are_used_if_the_treebank_has_some():
-    assert {"-tu", "t-il", "rendez-vous"} <= module.choose_clitics(["-ce", "-IL", "-je", "a"])
-    assert (
-        module.choose_clitics(["rendez-vous", "sur-moi", "add-on", "-il", "t-il", "d-il"]) == set()
-    )
-    assert module.choose_clitics(["-ce", "-il", "a"]) == set()

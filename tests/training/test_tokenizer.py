@@ -1,9 +1,7 @@
 """Training of a tokenizer from a treebank's text."""
 
 import json
-import re
 from dataclasses import replace
-from itertools import chain
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +10,6 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save
 
-from depkit.corpus.patterns import HYPHENS, MARKS, PATTERNS
-from depkit.corpus.sentence_ends import BEFORE_CAPITALS, ENCLOSED, ENDS, JOINED, UNFINISHED
 from depkit.corpus.text import read_text
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
@@ -22,38 +18,15 @@ from depkit.parsers.text.tokenizer_file import read_tokenizer, read_tokenizer_no
 from depkit.training import run
 from depkit.training import tokenizer as module
 from depkit.training.origin import ResumeError
+from depkit.training.passages import make_passages
 from depkit.training.plan import Plan
 from depkit.training.recipe import make_recipe
-from depkit.training.tokenizer import make_passages, provide_tokenizer, segmentation_scores
-from tests.corpus.rows import PREDICATES, RICH, parse, row
+from depkit.training.tokenizer import provide_tokenizer, segmentation_scores
+from tests.corpus.rows import PREDICATES, parse, row
 from tests.parsers.text.small_tokenizer import make_tokenizer
 
 CPU = torch.device("cpu")
 RECIPE = make_recipe("bilstm", None, ["tokenizer.size=32", "tokenizer.rate=1e-2"])
-
-
-def digits(row):
-    return "".join(map(str, row.tolist()))
-
-
-def test_labels_mark_the_ends_of_tokens_and_sentences():
-    (passage,) = make_passages(parse(RICH))
-    assert passage.text == "Vámonos al molino. pan y 20 000"
-    ends = ["0000001", "0", "01", "0", "000001", "2", "0", "00001", "0", "000002"]
-    assert digits(passage.ends) == "".join(ends)
-    # neither Vámonos nor al is the concatenation of its words
-    assert digits(passage.multiword) == "0000002" + "0" + "02" + "0" * 21
-
-
-def test_labels_mark_splits_of_multiword_tokens(tiny):
-    passage = next(passage for passage in make_passages(tiny) if "don't" in passage.text)
-    start = passage.text.index("don't")
-    assert digits(passage.multiword[start : start + 5]) == "01000"
-
-
-def test_each_paragraph_is_a_passage():
-    text = "# newpar\n" + row(1, "a", 0, "root") + "\n" + row(1, "b", 0, "root") + "\n"
-    assert [passage.text for passage in make_passages(parse(text * 2))] == ["a b", "a b"]
 
 
 def test_treebanks_with_text_are_recognised(tiny):
@@ -252,107 +225,6 @@ def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
     assert np.isfinite(read_tokenizer(tmp_path, CPU).network.ends.weight.detach().numpy()).all()
 
 
-def passages_of(sentences, after="SpaceAfter=No"):
-    """Return the passages of a treebank with these sentences, whose tokens have spaces here."""
-    text = ""
-    for forms in map(str.split, sentences):
-        rows = [row(i, form, i - 1, "x") for i, form in enumerate(forms, start=1)]
-        text += "".join(line.replace("\t_\n", f"\t{after}\n") for line in rows[:-1])
-        text += rows[-1] + "\n"
-    return make_passages(parse(text))
-
-
-def test_patterns_that_the_treebank_contradicts_are_not_used():
-    def chosen(*sentences):
-        return set(module.choose_patterns(passages_of(sentences)))
-
-    frequent = {"joined measure", "split measure", "gershayim"}
-    always = set(PATTERNS) - frequent | set(MARKS) | {"split ranges", "split hyphens"}
-    assert chosen("a") == always
-    assert chosen("« a » , b") == always
-    assert chosen("«a», b") == always - {"quotation marks"}
-    assert chosen("a b,") == always - {"final marks"}
-    assert chosen("5 km", "a@b.com") == always
-    assert chosen(*["5 km"] * 5) == always | {"split measure"}
-    assert chosen(*["5km"] * 5, "a@b. com") == always - {"email"} | {"joined measure"}
-
-
-def test_hyphens_are_split_or_joined_as_in_most_tokens_of_the_treebank():
-    def chosen(*sentences):
-        names = set(module.choose_patterns(passages_of(sentences)))
-        return names & {*chain.from_iterable(HYPHENS)}
-
-    assert chosen("a-b", "5 - 6") == {"joined hyphens", "split ranges"}
-    assert chosen("a-b", "5-6", "7-8", "7 – 8") == {"joined hyphens", "joined ranges"}
-    assert chosen("a-b", "a-5", "a - 5") == {"joined hyphens", "split ranges"}
-    assert chosen(*["a-b"] * 48, "a -b") == {"split ranges"}
-    assert chosen(*["a-b"] * 49, "a -b") == {"joined hyphens", "split ranges"}
-
-
-def test_words_with_a_full_stop_are_found():
-    tokens = ["etc.", "Dr.", "a.", "e.g.", "5.", ".", "...", "so"]
-    assert module.find_abbreviated(tokens) == {"etc", "dr"}
-
-
-def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():
-    def chosen(*sentences):
-        return set(module.choose_sentence_rules(passages_of(sentences, after="_")))
-
-    always = {*ENDS, JOINED, ENCLOSED, UNFINISHED}
-    always |= {"initials", "spaced marks", "capitals", "list marks"}
-    always |= {"first initials", "middle initials"}
-    assert chosen("a") == always
-    assert chosen(*["Ann R. Lee ... and"] * 2) == always
-    assert chosen(*["Ann R. Lee ... and"] * 3) == always | {"ellipses"}
-    assert chosen(*["Ann R. Lee ... and"] * 3, *["Ann R."] * 9, "Lee") == (
-        always - {"middle initials"} | {"ellipses"}
-    )
-    assert chosen("Why? Because", "It") == always - {"question marks"}
-    assert chosen(*["A.", "/ B"] * 3) == always - {"spaced marks"}
-    assert chosen(*["Das Haus ist klein."] * 90) == always - BEFORE_CAPITALS - {"middle initials"}
-    assert chosen(*["The house in Rome is red."] * 90) == always
-    assert chosen(*["Why? It"] * 1, *["Why?", "It"] * 9) == always
-
-
-def test_final_words_are_short_frequent_and_no_abbreviations():
-    """Tokens end at `|`, sentences at `#`; both are deleted from the text."""
-
-    def chosen(marked):
-        labels = {"|": module.TOKEN, "#": module.SENTENCE}
-        ends = np.array([labels.get(mark, 0) for mark in re.findall(r"[^|#]([|#]?)", marked)])
-        text = re.sub("[|#]", "", marked)
-        return module.choose_final_words([module.Passage(text, ends, np.zeros_like(ends))])
-
-    assert chosen("We| did| so|.# It| was| etc.# " * 5) == {"so"}
-    assert chosen("We| did| so|.# It| was| fig|.| 5| " * 5) == {"so"}
-    assert chosen("We| did| so|.# " * 4) == set()  # rare
-    assert chosen("so| " * 9 + "We| did| so|.# We| see| Bob|.# I|.# Begin|.# begin|.# ") == {"so"}
-    assert chosen("no| " * 9 + "No|.# no|.# no|.| 5| ") == set()
-    assert chosen("no| " * 9 + "No|.| 5| no|.# ") == set()
-    assert chosen("no| " * 9 + "No.| 5| no|.# ") == set()
-    assert chosen("vol| vol|,| " * 9 + "(|vol.| 5|)| vol|.# ") == set()
-    assert chosen("so| " * 9 + "so|.|)# (|so|,| so|.# ") == {"so"}
-    assert chosen("a.so| be-so| l’so| " * 9 + "so|.# ") == set()
-
-
-def test_the_rule_of_joined_characters_is_not_used_if_sentences_end_in_words():
-    sentences = ["a", "b"] * 60
-    assert JOINED in set(module.choose_sentence_rules(passages_of(sentences)))
-    joined = [
-        replace(passage, text="ab" * 60, ends=np.full(120, 2)) for passage in passages_of("a")
-    ]
-    assert JOINED not in set(module.choose_sentence_rules(joined))
-
-
-def test_rules_are_not_used_if_sentences_end_in_brackets_or_before_lower_case_letters():
-    def chosen(*sentences):
-        return set(module.choose_sentence_rules(passages_of(sentences, after="_")))
-
-    assert {ENCLOSED, UNFINISHED} <= chosen("( a B )", "C d .", "e")
-    assert {ENCLOSED, UNFINISHED} - chosen(*["( A", "B )"] * 3) == {ENCLOSED}
-    assert {ENCLOSED, UNFINISHED} - chosen("A", "b") == {UNFINISHED}
-
-
 def test_training_can_begin_with_another_tokenizer(tiny):
     first, _ = module.train_tokenizer(RECIPE.tokenizer, tiny[:4], tiny[:4], CPU, max_time=1e-9)
     other = replace(RECIPE.tokenizer, rate=1e-9)
@@ -372,7 +244,7 @@ def test_files_without_the_tables_of_words_accept_any_split(tiny, tmp_path):
         del description[name]
     path.write_bytes(save(dict(load_file(path)), {"tokenizer": json.dumps(description)}))
     old = read_tokenizer(tmp_path, CPU)
-    assert old.patterns == () and old.multiwords.check("ab", ("a", "b")) == ("a", "b")
+    assert old.rules.patterns == () and old.multiwords.check("ab", ("a", "b")) == ("a", "b")
     for name, value in (("before", [1]), ("after", "a"), ("patterns", ["none"])):
         damaged = save(
             dict(load_file(path)), {"tokenizer": json.dumps(description | {name: value})}
@@ -391,6 +263,6 @@ def test_no_tokenizer_without_text_or_if_disabled(tiny, tmp_path):
 
 
 def test_a_file_with_a_clitic_without_a_hyphen_is_damaged(tmp_path):
-    write_tokenizer(tmp_path, replace(make_tokenizer(), clitics=frozenset({"-tu", "tu"})), {})
+    write_tokenizer(tmp_path, make_tokenizer(clitics=frozenset({"-tu", "tu"})), {})
     with pytest.raises(ModelError, match="clitic without a hyphen"):
         read_tokenizer(tmp_path, CPU)

@@ -22,6 +22,7 @@ from depkit.parsers.model_directory import (
     parse_json,
 )
 from depkit.parsers.text.multiword import MAX_CHARACTERS, MAX_WORDS, MultiwordTable, is_short
+from depkit.parsers.text.rules import TextRules
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer
 
 if TYPE_CHECKING:
@@ -47,11 +48,11 @@ def write_tokenizer(
         "format_version": FORMAT_VERSION,
         "characters": tokenizer.characters.symbols,
         "spaces": tokenizer.spaces,
-        "patterns": tokenizer.patterns,
-        "abbreviations": _sorted(tokenizer.abbreviations),
-        "final_words": _sorted(tokenizer.final_words),
-        "abbreviated": _sorted(tokenizer.abbreviated),
-        "clitics": _sorted(tokenizer.clitics),
+        "patterns": tokenizer.rules.patterns,
+        "abbreviations": _sorted(tokenizer.rules.abbreviations),
+        "final_words": _sorted(tokenizer.rules.final_words),
+        "abbreviated": _sorted(tokenizer.rules.abbreviated),
+        "clitics": _sorted(tokenizer.rules.clitics),
         "embedding": network.embedding.embedding_dim,
         "size": network.size,
         "dilations": network.dilations,
@@ -138,15 +139,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         if SPACE not in characters.indices:
             raise ValueError("it has no characters")
         spaces = bool(description["spaces"])
-        abbreviations = _read_words(description.get("abbreviations", [])) or frozenset()
-        final_words = _read_words(description.get("final_words", [])) or frozenset()
-        abbreviated = _read_words(description.get("abbreviated"))
-        clitics = _read_words(description.get("clitics", [])) or frozenset()
-        if not all("-" in word for word in clitics):
-            raise ValueError("it has a clitic without a hyphen")
-        patterns = tuple(description.get("patterns", ()))
-        if not set(patterns) <= {*PATTERNS, *MARKS, *chain.from_iterable(HYPHENS), *NAMES}:
-            raise ValueError("it has an unknown pattern")
+        rules = _read_rules(description)
     except ModelError:
         raise
     except (
@@ -155,10 +148,23 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} is damaged: {reason}") from None
     convolves = bool(description.get("dilations"))
-    return Tokenizer(
-        characters, table, spaces, engine, patterns, convolves, abbreviations, final_words,
-        abbreviated, clitics,
-    )  # fmt: skip
+    return Tokenizer(characters, table, spaces, engine, rules, convolves)
+
+
+def _read_rules(description: dict[str, Any]) -> TextRules:
+    """Check and return the rules of a tokenizer. Raises ValueError or TypeError."""
+    rules = TextRules(
+        tuple(description.get("patterns", ())),
+        abbreviations=_read_words(description.get("abbreviations", [])) or frozenset(),
+        final_words=_read_words(description.get("final_words", [])) or frozenset(),
+        abbreviated=_read_words(description.get("abbreviated")),
+        clitics=_read_words(description.get("clitics", [])) or frozenset(),
+    )
+    if not all("-" in word for word in rules.clitics):
+        raise ValueError("it has a clitic without a hyphen")
+    if not set(rules.patterns) <= {*PATTERNS, *MARKS, *chain.from_iterable(HYPHENS), *NAMES}:
+        raise ValueError("it has an unknown pattern")
+    return rules
 
 
 def load_tokenizer(model: PathLike, device: "torch.device | None" = None) -> Tokenizer:
