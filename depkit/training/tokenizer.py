@@ -24,7 +24,7 @@ from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.labels import Labels
-from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
+from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import (
     Tokenizer,
@@ -36,6 +36,7 @@ from depkit.parsers.text.tokenizer import (
 )
 from depkit.parsers.text.tokenizer_file import read_tokenizer_notes, write_tokenizer
 from depkit.training.data import digests
+from depkit.training.multiwords import build_multiword_table
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
 from depkit.training.passages import Passage, Text, make_passage, make_passages, read_paragraphs
 from depkit.training.plan import Plan

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from depkit.parsers.text.multiword import MultiwordTable, build_multiword_table
+from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.tokenizer_file import read_tokenizer, write_tokenizer
+from depkit.training.multiwords import build_multiword_table
 from tests.parsers.text.small_tokenizer import make_tokenizer
 
 TOKENS = [
@@ -27,20 +28,6 @@ def test_words_have_the_case_of_their_token():
     assert table.words("Del") == ("De", "el")
     assert table.words("DEL") == ("DE", "EL")
     assert table.words("Amarlo") == ("Amar", "lo")
-
-
-def test_contractions_that_a_treebank_lacks_are_added():
-    seen = [("im", ("in", "dem")), ("zur", ("zu", "der")), ("vom", ("von", "dem"))]
-    table = build_multiword_table([*seen, ("ums", ("ums",))])
-    assert table.words("Aufs") == ("Auf", "das") and "aufs" in table.always
-    assert "ums" not in table.tokens
-    for tokens in seen[:2], [*seen, ("am", ("a", "dem"))]:
-        assert build_multiword_table(tokens).words("aufs") is None
-
-
-def test_an_abbreviation_is_no_contraction():
-    table = build_multiword_table([("z.", ("zu", "dem"))] * 9 + TOKENS)
-    assert table.words("z.") is None
 
 
 @pytest.mark.parametrize("apostrophe", "'’`")
@@ -128,28 +115,6 @@ def split_always(table, text):
     return ["+".join(words or (text[start:end],)) for start, end, words in tokens]
 
 
-def count_always(num_split, num_single, words=("de", "el")):
-    """Return whether `del` is always split if it occurs this often with and without words."""
-    tokens = [("del", words)] * num_split + [("del", ("del",))] * num_single
-    return bool(build_multiword_table([*tokens, ("el", ("el",))]).always)
-
-
-def test_a_few_errors_of_the_treebank_do_not_keep_a_token_from_being_split():
-    assert count_always(98, 2) and not count_always(97, 3)
-    assert not count_always(3, 1)
-
-
-def test_a_rare_token_is_always_split_if_it_is_a_contraction():
-    assert count_always(1, 0) and not count_always(1, 1)
-    assert not count_always(2, 0, ("d", "el"))  # as open classes of verbs with pronouns are
-
-
-def test_a_rare_token_of_frequent_words_is_always_split():
-    tokens = [("su" + x, ("su", x)) for x in ("i", "lo", "la")]
-    tokens += [(x + "gli", (x, "gli")) for x in ("de", "ne", "da")]
-    assert build_multiword_table([*tokens, ("sugli", ("su", "gli"))]).always == {"sugli"}
-
-
 def test_a_contraction_with_a_capital_letter_inside_a_sentence_can_be_a_name():
     table = build_multiword_table([("al", ("a", "el"))] * 3)
     assert split_always(table, "Al fin vino al mar Al Pacino .") == (
@@ -162,28 +127,6 @@ def test_a_contraction_with_a_capital_letter_inside_a_sentence_can_be_a_name():
 def test_a_letter_that_is_longer_in_lower_case_does_not_keep_a_text_from_being_split():
     table = build_multiword_table([("ans", ("an", "das"))] * 3)
     assert split_always(table, "İzmir ans Meer") == "İzmir an+das Meer".split()
-
-
-def test_the_first_treebank_decides_what_is_split():
-    neste, nisto = ("neste", ("em", "este")), ("nisto", ("em", "isto"))
-    others = [("neste", ("neste",))] * 9 + [("nisto", ("nisto",))] * 9
-    others += [("dum", ("de", "um"))] * 3 + [("um", ("um",)), ("da", ("de", "ha"))]
-    others += [("daqui", ("d", "aqui")), ("isto", ("isto",))]
-    table = build_multiword_table([neste, neste, neste, nisto, ("daqui", ("daqui",))] * 3, others)
-    assert table.always == {"neste", "nisto", "dum"} and "daqui" not in table.tokens
-    assert build_multiword_table([*[neste] * 3, *others]).always == {"dum"}
-
-
-def test_words_that_do_not_fit_their_token_are_not_learnt():
-    errors = [
-        ("nefndum", ("nefnd", "þúm")), ("gögnum", ("gögn", "þúm")),
-        ("vardı", ("vardı", "dı")), ("/s", ("/", "$s")),
-    ]  # fmt: skip
-    right = [("abyste", ("aby", "byste")), ("étaux", ("à", "les")), ("les", ("les",))]
-    assert build_multiword_table(errors[:1] + errors[2:] + right).tokens == dict(right[:2])
-    # The same difference in several tokens, as with the Arabic article, is a rule.
-    article = [("l" + x, ("l", "al" + x)) for x in ("bayt", "kitab", "qalb")]
-    assert build_multiword_table(article).tokens == dict(article)
 
 
 def test_turkish_letters_have_turkish_upper_and_lower_case():

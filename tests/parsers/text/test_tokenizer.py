@@ -183,3 +183,12 @@ def test_unusual_characters_and_empty_input_are_segmented():
     assert make_tokenizer().segment([]) == []
     for character in ("\ud800", "\U0010ffff"):
         assert make_tokenizer().segment([character]) == [[[(0, 1, None)]]]
+
+
+def test_a_very_long_sentence_is_split_by_its_words():
+    tokens = [(0, 1, ("a",) * 100)] * 25
+    assert list(module._split_sentence(tokens, 0, 25)) == [10, 20, 25]
+    assert list(module._split_sentence([(0, 1, None)] * 2500, 0, 2500)) == [1000, 2000, 2500]
+    assert list(
+        module._split_sentence([(0, 1, ("a",) * (module.LONGEST_SENTENCE + 1))] * 2, 0, 2)
+    ) == [1, 2]
