@@ -29,7 +29,7 @@ class Pattern:
     regex: matches one token, or several tokens that follow each other, one in each group.
     is_complete: whether a token certainly ends at the end of a match, unless an ending can follow.
     min_matches: how often the pattern must occur in a treebank that it is used with.
-    excluded: matches that overlap those of this pattern are no tokens.
+    excluded: a match whose last character is inside a match of this pattern is no token.
     """
 
     hint: re.Pattern[str]
@@ -184,14 +184,14 @@ PATTERNS = {
     "split measure": Pattern(_DIGITS, re.compile(f"({_AMOUNT})({_UNIT})"), True, min_matches=5),
 }  # fmt: skip
 
+# Not the end of an HTML entity, such as `&#39;` or `&quot;`
+_NO_ENTITY = "".join(f"(?<!&[#\\w]{{{n}}};)" for n in range(2, 9))
 # Punctuation marks that are tokens: a match begins and ends with one. A treebank seldom has all
 # quotation marks of its language. Not among them is what some treebanks make a part of a longer
 # token: apostrophes, quotation marks between letters (as in Hebrew abbreviations), and brackets
 # that have no partner (as in `1)` and `:)`) or follow a letter (`child(ren)`).
 # An alternative begins with the mark itself and then tests what surrounds it, because `re` finds a
 # character faster than it tests a condition.
-# Not the end of an HTML entity, such as `&#39;` or `&quot;`
-_NO_ENTITY = "".join(f"(?<!&[#\\w]{{{n}}};)" for n in range(2, 9))
 MARKS = {
     "quotation marks": re.compile(
         r"[«»‹›「」『』《》〈〉【】（）［］｛｝]|[“”„‟](?:(?<!\w.)|(?!\w))"
@@ -222,8 +222,9 @@ def is_name(form: str) -> bool:
 
 
 # Hyphens and dashes between letters and digits. In most treebanks, unlike the French one (`-t-il`),
-# no token begins or ends with one. For each pattern, the first name is that of the rule that such a
-# token is split at the hyphen, and the second one that it is joined to the other part.
+# no token begins or ends with one. There are two rules for each pattern. Where a token would begin
+# or end with a hyphen, the first rule makes the hyphen a token of its own, and the second one joins
+# the parts around it.
 HYPHENS = {
     ("split ranges", "joined ranges"): re.compile(r"[-–](?<=\d.)(?=\d)"),
     ("split hyphens", "joined hyphens"): re.compile(r"[-–](?<=\w.)(?=\w)(?!(?<=\d.)\d)"),

@@ -3,11 +3,11 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.resources import files
 from itertools import chain
 
 from depkit.corpus.letter_case import has_dotless_i, lower
 from depkit.parsers.text.multiword import MultiwordTable, Words, is_short
+from depkit.training.word_lists import read_word_list
 
 Counts = Counter[tuple[str, Words]]  # how often a token occurs with these words, in lower case
 
@@ -28,7 +28,8 @@ def build_multiword_table(
     For each token and each ending, the table has the most frequent words. An ending that is
     restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. Tokens whose
     words exceed the limits or do not fit the token are left out, and so are abbreviations. The
-    contractions of contractions.txt that the treebank lacks are added.
+    contractions of contractions.txt that the treebank lacks are added. Tokens are never split that
+    are no multiword tokens in the treebank although their letters are those of one.
 
     Args:
         tokens: The tokens of the treebank as which text is split.
@@ -42,6 +43,7 @@ def build_multiword_table(
     first = {
         token for (token, words), n in counts.items() if n >= MIN_COUNT or "".join(words) != token
     }
+    own_single = [token for token, words in counts if len(words) == 1]
     counts.update(
         {key: n for key, n in other_counts.items() if key in counts or key[0] not in first}
     )
@@ -73,13 +75,21 @@ def build_multiword_table(
         return MultiwordTable()
     # An ending is looked up only where the network says so, and one example is enough for it.
     productive_endings = _productive(ending_hosts, single, str.endswith, 1)
+    before = _productive(hosts_after, single, str.startswith, MIN_HOSTS)
+    after = _productive(hosts_before, single, str.endswith, MIN_HOSTS)
+    prefixes, suffixes = tuple(before), tuple(after)
     return MultiwordTable(
         {token: _most_frequent(words) for token, words in sorted(known.items())},
         {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)},
-        _productive(hosts_after, single, str.startswith, MIN_HOSTS),
-        _productive(hosts_before, single, str.endswith, MIN_HOSTS),
-        frozenset(_find_always_split(known, counts)),
-        dotless,
+        before,
+        after,
+        always=frozenset(_find_always_split(known, counts)),
+        never=frozenset(
+            token
+            for token in own_single
+            if token not in known and (token.startswith(prefixes) or token.endswith(suffixes))
+        ),
+        dotless=dotless,
     )
 
 
@@ -125,13 +135,10 @@ def _find_missing_contractions(counts: Counts) -> Iterator[tuple[str, Words]]:
     found: defaultdict[str, Counter[Words]] = defaultdict(Counter)
     for (token, words), count in counts.items():
         found[token][words] += count
-    lines = files("depkit.training").joinpath("contractions.txt").read_text("utf-8")
-    for line in lines.splitlines():
-        if line.startswith("#"):
-            continue
+    for entries in read_word_list("contractions.txt"):
         group = {
             token: tuple(words.split("+"))
-            for token, _, words in (entry.partition("=") for entry in line.split())
+            for token, _, words in (entry.partition("=") for entry in entries)
         }
         seen = [
             _most_frequent(split) == group[token]

@@ -3,8 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
-from itertools import chain, pairwise, starmap
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -23,8 +22,9 @@ from depkit.corpus.sentence_ends import (
     is_unfinished,
 )
 from depkit.parsers.text.labels import INSIDE, SENTENCE
-from depkit.parsers.text.rules import TextRules
-from depkit.training.passages import Passage, Text, TextToken, make_passage
+from depkit.parsers.text.rules import TextRules, fold_word, split_clitic
+from depkit.training.passages import Passage, Text, TextToken
+from depkit.training.word_lists import read_word_list
 
 # If at least this share of the words that follow a word is capitalised, nouns are, as in German
 CAPITALISED_NOUNS = 0.25
@@ -35,12 +35,12 @@ _INNER_WORD = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")
 MIN_CLITICS = 3  # of a line of clitics.txt
 
 
-def choose_text_rules(texts: Sequence[tuple[Text, int]]) -> TextRules:
+def choose_text_rules(texts: Sequence[tuple[Text, int]], passages: Sequence[Passage]) -> TextRules:
     """Return the rules and tables of a tokenizer for treebanks.
 
     texts: their paragraphs, each with the index of its treebank. Text is split as in treebank 0.
+    passages: the same paragraphs with the labels of their characters.
     """
-    passages = list(starmap(make_passage, texts))
     tokens = [token for text, _ in texts for token in text]
     return TextRules(
         (*choose_patterns(passages), *choose_sentence_rules(passages)),
@@ -121,9 +121,9 @@ def choose_final_words(passages: Iterable[Passage]) -> set[str]:
 def find_abbreviated(tokens: Iterable[str]) -> set[str]:
     """Return the words of several letters that are tokens together with a full stop.
 
-    They are in lower case and without the full stop.
+    They are without the full stop, as `fold_word` returns them.
     """
-    words = {token[:-1].lower() for token in tokens if token.endswith(".")}
+    words = {fold_word(token[:-1]) for token in tokens if token.endswith(".")}
     return {word for word in words if word.isalpha() and len(word) > 1}
 
 
@@ -167,20 +167,15 @@ def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
 
 def list_abbreviations() -> set[str]:
     """Return the words of abbreviations.txt."""
-    return set(chain.from_iterable(_read_lines("abbreviations.txt")))
-
-
-def _read_lines(name: str) -> list[list[str]]:
-    """Return the words of each line of a file that is no comment."""
-    lines = files("depkit.training").joinpath(name).read_text("utf-8").splitlines()
-    return [line.split() for line in lines if not line.startswith("#")]
+    return set(chain.from_iterable(read_word_list("abbreviations.txt")))
 
 
 def choose_abbreviations(tokens: Iterable[TextToken]) -> list[str]:
     """Return the abbreviations that a treebank's language may have, without the full stop.
 
-    They are those of abbreviations.txt that consist of letters of the treebank and occur there more
-    often with a full stop inside a sentence than as words, or do not occur.
+    They are those of abbreviations.txt that consist of letters of the treebank and do not occur
+    there, or occur more often with a full stop than without one. A full stop that is a token at the
+    end of a sentence does not count.
     """
     letters: set[str] = set()
     counts: Counter[str] = Counter()  # how much more often it is an abbreviation than a word
@@ -203,8 +198,8 @@ def choose_clitics(tokens: Iterable[str]) -> set[str]:
     """
     known = {token.lower() for token in tokens}
     chosen: set[str] = set()
-    for words in _read_lines("clitics.txt"):
-        clitics = {word[word.index("-") :] for word in words if word.index("-") < 2}
+    for words in read_word_list("clitics.txt"):
+        clitics = {clitic for _, clitic in map(split_clitic, words)}
         if len(clitics & known) >= MIN_CLITICS:
             chosen.update(words)
     return chosen

@@ -1,7 +1,7 @@
 """Variants of a treebank's text, from which a tokenizer learns what is rare in the treebank.
 
-A variant keeps the conventions of the treebank: it has other letters or other white space than the
-text, or tokens in another order, but the same tokens are split or not split.
+A variant has other letters or other white space than the text, or additional tokens, but splits
+words as the treebank does.
 """
 
 import re
@@ -12,7 +12,6 @@ from itertools import chain, pairwise
 import numpy as np
 
 from depkit.training.passages import Text, TextToken
-from depkit.training.text_rules import choose_abbreviations
 
 SHORT_SENTENCE = 3  # tokens
 PART = 20  # maximum number of sentences in a part of a text that is changed
@@ -31,9 +30,15 @@ class TextVariants:
         paragraphs: The paragraphs of the training treebank.
         endings: Endings of multiword tokens that never follow an unknown word, such as `na` of
             `gonna`. Some made-up names end in one.
+        abbreviations: Those of the language, without the full stop.
     """
 
-    def __init__(self, paragraphs: Sequence[Text], endings: Iterable[str]) -> None:
+    def __init__(
+        self,
+        paragraphs: Sequence[Text],
+        endings: Iterable[str] = (),
+        abbreviations: Iterable[str] = (),
+    ) -> None:
         tokens = [token for paragraph in paragraphs for token in paragraph]
         names = {token.text for token in tokens if token.is_name and token.text.istitle()}
         self._names = sorted(name for name in names if name.isalpha() and len(name) > 3)
@@ -49,7 +54,7 @@ class TextVariants:
             self._changes += [(0.2, _capitalize), (0.2, _capitalize_some)]
         if len(self._names) >= MIN_NAMES:
             self._changes.append((0.5, self._rename))
-            self._abbreviations = _write_abbreviations(choose_abbreviations(tokens), tokens)
+            self._abbreviations = _write_abbreviations(sorted(abbreviations), tokens)
             self._changes.append((0.3, self._add_abbreviations))
         if self._short:
             self._changes.append((0.3, self._add_short_sentences))
@@ -145,7 +150,10 @@ def _sentences(text: Text) -> Iterator[Text]:
 
 
 def _with_words(token: TextToken, words: tuple[str, ...]) -> TextToken:
-    """Return a token with changed words; as it was if they do not tell how it is written."""
+    """Return a token that is written as its new words.
+
+    A token that is not written as its own words is returned unchanged.
+    """
     if "".join(token.words) != token.text:
         return token
     return replace(token, text="".join(words), words=words)

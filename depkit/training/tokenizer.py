@@ -23,8 +23,6 @@ from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import Table
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.settings import ConfigError
-from depkit.parsers.text.labels import Labels
-from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import (
     Tokenizer,
@@ -38,7 +36,7 @@ from depkit.parsers.text.tokenizer_file import read_tokenizer_notes, write_token
 from depkit.training.data import digests
 from depkit.training.multiwords import build_multiword_table
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
-from depkit.training.passages import Passage, Text, make_passage, make_passages, read_paragraphs
+from depkit.training.passages import Passage, Text, make_passage, read_paragraphs
 from depkit.training.plan import Plan
 from depkit.training.recipe import TokenizerTraining
 from depkit.training.text_rules import choose_text_rules
@@ -177,16 +175,14 @@ def train_tokenizer(
     groups = _group_by_treebank(train, treebanks)
     texts = [(text, i) for i, group in enumerate(groups) for text in read_paragraphs(group)]
     dev = _group_by_treebank(dev, treebanks)[0] or dev
-    paragraphs = [text for text, _ in texts]
-    tokenizer = _make_tokenizer(settings, texts, device, initial.characters if initial else None)
-    if initial:
-        tokenizer.network.load_state_dict(initial.network.state_dict())
-    network = tokenizer.network
+    passages = list(starmap(make_passage, texts))
+    tokenizer = _make_tokenizer(settings, texts, passages, device, initial=initial)
+    characters, network = tokenizer.characters, tokenizer.network
     zeros = torch.zeros(len(treebanks), EMBEDDING, device=device)
     vectors = torch.nn.Embedding.from_pretrained(zeros, freeze=len(treebanks) == 1)
-    categories = _category_indices(tokenizer.characters)
-    variants = _make_variants(paragraphs, tokenizer.multiwords)
-    treebank_slices = _make_slices(starmap(make_passage, texts), tokenizer.characters)
+    categories = _category_indices(characters)
+    variants = _make_variants([text for text, _ in texts], tokenizer)
+    treebank_slices = _make_slices(passages, characters)
     sizes = np.array([part.shape[1] for part in treebank_slices])
     per_epoch = len(length_batches(sizes, BATCH_CHARACTERS, np.random.default_rng(0)))
     epochs = max(settings.epochs, -(-MIN_UPDATES // per_epoch))
@@ -198,11 +194,11 @@ def train_tokenizer(
         total = torch.zeros((), device=device)
         parts = [(part, i) for text, i in texts for part in cut_text(text, random)]
         changed = random.random(len(parts)) < settings.variants
-        passages = (
+        varied = (
             make_passage(variants.vary(part, random), treebank)
             for part, treebank in compress(parts, changed)
         )
-        slices = [*treebank_slices, *_make_slices(passages, tokenizer.characters)]
+        slices = [*treebank_slices, *_make_slices(varied, characters)]
         sizes = np.array([part.shape[1] for part in slices])
         batches = length_batches(sizes, BATCH_CHARACTERS, random)
         for update, indices in enumerate(batches):
@@ -283,12 +279,15 @@ def _make_slices(passages: Iterable[Passage], characters: Table) -> list[np.ndar
 def _make_tokenizer(
     settings: TokenizerTraining,
     texts: Sequence[tuple[Text, int]],
+    passages: Sequence[Passage],
     device: torch.device,
-    characters: Table | None = None,
+    *,
+    initial: Tokenizer | None = None,
 ) -> Tokenizer:
-    """Make a tokenizer with an untrained network, for these characters or those of the treebank.
+    """Make a tokenizer with an untrained network, or with the characters and weights of another.
 
-    texts: the paragraphs, each with the index of its treebank.
+    texts: the paragraphs, each with the index of its treebank. passages: the same paragraphs with
+    the labels of their characters.
     """
     tokens = [(token, treebank) for paragraph, treebank in texts for token in paragraph]
     table = build_multiword_table(
@@ -296,19 +295,23 @@ def _make_tokenizer(
         ((token.text, token.words) for token, treebank in tokens if treebank != 0),
     )
     spaces = any(" " in token.text for token, _ in tokens)
-    characters = characters or build_character_table(
-        make_passage(paragraph).text for paragraph, _ in texts
-    )
+    if initial:
+        characters = initial.characters
+    else:
+        characters = build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
     ).to(device)
-    engine = TorchEngine(network, device)
-    return Tokenizer(characters, table, spaces, engine, choose_text_rules(texts), convolves=True)
+    if initial:
+        network.load_state_dict(initial.network.state_dict())
+    engine, rules = TorchEngine(network, device), choose_text_rules(texts, passages)
+    return Tokenizer(characters, table, spaces, engine, rules, convolves=True)
 
 
-def _make_variants(paragraphs: Sequence[Text], table: MultiwordTable) -> TextVariants:
-    endings = {words[-1] for words in table.tokens.values()}
-    return TextVariants(paragraphs, endings - (table.after or frozenset()))
+def _make_variants(paragraphs: Sequence[Text], tokenizer: Tokenizer) -> TextVariants:
+    table = tokenizer.multiwords
+    endings = {words[-1] for words in table.tokens.values()} - (table.after or frozenset())
+    return TextVariants(paragraphs, endings, tokenizer.rules.abbreviations)
 
 
 def _loss(
@@ -349,12 +352,9 @@ def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> 
 
     A token is correct if it has the gold position and is split into the gold words.
     """
-    paragraphs = make_passages(sentences)
-    texts = [paragraph.text for paragraph in paragraphs]
-    predicted = tokenizer.segment(texts)
-    ends = np.concatenate([paragraph.ends for paragraph in paragraphs])
-    multiword = np.concatenate([paragraph.multiword for paragraph in paragraphs])
-    gold = tokenizer.decode(Labels(texts, np.arange(len(ends)), ends, multiword))
+    paragraphs = list(read_paragraphs(sentences))
+    predicted = tokenizer.segment([make_passage(paragraph).text for paragraph in paragraphs])
+    gold = list(map(_segment_as_gold, paragraphs))
     pairs = {
         "tokens": (_token_set(predicted), _token_set(gold)),
         "sentences": (_sentence_spans(predicted), _sentence_spans(gold)),
@@ -363,6 +363,19 @@ def segmentation_scores(tokenizer: Tokenizer, sentences: Sequence[Sentence]) -> 
         name: 200 * len(system & correct) / (len(system) + len(correct))
         for name, (system, correct) in pairs.items()
     }
+
+
+def _segment_as_gold(paragraph: Text) -> list[list[Token]]:
+    """Return the gold tokens of each sentence, as `Tokenizer.segment` would for this text."""
+    sentences: list[list[Token]] = [[]]
+    start = 0
+    for token in paragraph:
+        end = start + len(token.text)
+        sentences[-1].append((start, end, token.words if len(token.words) > 1 else None))
+        start = end + token.has_space
+        if token.ends_sentence:
+            sentences.append([])
+    return [sentence for sentence in sentences if sentence]
 
 
 def _token_set(texts: SegmentedTexts) -> set[tuple]:

@@ -53,8 +53,8 @@ def test_hyphens_are_split_or_joined_as_in_most_tokens_of_the_treebank():
 
 
 def test_words_with_a_full_stop_are_found():
-    tokens = ["etc.", "Dr.", "a.", "e.g.", "5.", ".", "...", "so"]
-    assert module.find_abbreviated(tokens) == {"etc", "dr"}
+    tokens = ["etc.", "Dr.", "a.", "e.g.", "5.", ".", "...", "so", "e\u0301tc.", "5km."]
+    assert module.find_abbreviated(tokens) == {"etc", "dr", "étc", "km"}
 
 
 def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():

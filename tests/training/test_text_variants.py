@@ -79,7 +79,8 @@ def test_abbreviations_are_inserted_as_the_treebank_writes_them(treebank, expect
     names = read_marked(" ".join(f"A{chr(97 + i)}ap" for i in range(20)) + " " + treebank)
     for token in (tokens := names):
         assert not token.ends_sentence or treebank.count("_")
-    variants = TextVariants([[replace(token, ends_sentence=False) for token in tokens]], [])
+    paragraph = [replace(token, ends_sentence=False) for token in tokens]
+    variants = TextVariants([paragraph], abbreviations=["abb"])
     text = variants._add_abbreviations(read_marked("Ann went _. 5"), Always())
     assert write_marked(text) == expected
 

@@ -146,6 +146,19 @@ def test_segmentation_scores_agree_with_scores_by_hand(tiny):
     assert scores == {"tokens": pytest.approx(200 * 9 / 21), "sentences": 0.0}
 
 
+def test_a_gold_token_that_the_table_lacks_is_an_error_if_it_is_not_split():
+    sentences = parse(
+        "1-2\tdel\t"
+        + "\t".join("_" * 8)
+        + "\n"
+        + row(1, "de", 0, "root")
+        + row(2, "el", 1, "x")
+        + "\n"
+    )
+    scores = segmentation_scores(make_tokenizer(), sentences)
+    assert scores == {"tokens": 0, "sentences": 100}
+
+
 def provide(recipe, sentences, directory, dev=None, **fields):
     return provide_tokenizer(
         Plan(

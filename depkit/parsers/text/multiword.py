@@ -36,6 +36,7 @@ class MultiwordTable:
     before: frozenset[str] | None = None
     after: frozenset[str] | None = None
     always: frozenset[str] = frozenset()  # tokens that are split even if the network does not
+    never: frozenset[str] = frozenset()  # tokens that are not split even if the network does
     dotless: bool = False  # whether the alphabet has a dotless i, see `letter_case`
 
     def words(self, token: str) -> Words | None:
@@ -43,6 +44,8 @@ class MultiwordTable:
         if known := self._find(token):
             return known
         low = lower(token, self.dotless)
+        if low in self.never:
+            return None
         for start in range(1, len(token)):  # the longest ending first
             ending = low[start:]
             if ending in self.endings:
@@ -56,6 +59,8 @@ class MultiwordTable:
         The split is made if it is known, or if all words but one are known to combine with unknown
         words. Otherwise the token is split as in the treebank, if it was seen there.
         """
+        if self._fold(token) in self.never:
+            return None
         if self.before is None or self.after is None:
             return words
         low = list(map(self._fold, words))
@@ -96,7 +101,7 @@ class MultiwordTable:
     def _find(self, token: str) -> Words | None:
         """Return the words of a token that is in the table, with the letters of the token."""
         fold, keys = self._fold, [lower(token, self.dotless)]
-        if self.before is not None:
+        if self.before is not None:  # else the table is that of an old file
             keys.append(fold(token))
         for key in keys:
             if key in self.tokens:

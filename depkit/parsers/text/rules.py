@@ -23,8 +23,7 @@ from depkit.corpus.sentence_ends import (
 )
 from depkit.parsers.text.labels import INSIDE, SENTENCE, SINGLE, TOKEN, Labels
 
-# Characters between a space and the full stop of an abbreviation or a final word, with a bracket
-WINDOW = 10
+WINDOW = 30  # characters before a full stop, or after it, in which the nearest word is looked for
 _FULL_STOP = re.compile(r"(?<=\w)\.(?=\s)")
 
 
@@ -38,11 +37,11 @@ class TextRules:
             such as `dr`.
         final_words: Those that a sentence ends after if a full stop and a capital letter follow,
             such as `so`.
-        abbreviated: In lower case, those that are tokens together with a full stop, and have
-            several letters; None if they are not known.
+        abbreviated: The words of several letters that are tokens together with a full stop, as
+            `fold_word` returns them; None if they are not known.
         clitics: Words with a hyphen. Those that begin with it, such as `-tu`, are cut off the word
-            before it; those with one letter before it, such as `t-il`, only after this letter.
-            Others are never cut.
+            that precedes them; those with one letter before the hyphen, such as `t-il`, are cut
+            between this letter and the hyphen; others, such as `rendez-vous`, are never cut.
     """
 
     patterns: tuple[str, ...] = ()
@@ -54,14 +53,16 @@ class TextRules:
     def apply(self, labels: Labels) -> None:
         """Change labels so that they agree with the rules.
 
-        No token ends inside an emoji, or inside a token of `patterns` except where a space is
-        missing; the punctuation marks of `patterns` and the `clitics` are tokens. If `patterns` has
-        a rule on hyphens, tokens end on both sides of one or on neither. Sentences end as the rules
-        of `corpus.sentence_ends` say that are in `patterns`, and after `final_words`.
+        If `patterns` has a rule on hyphens, tokens end on both sides of one or on neither. The
+        `clitics` and the punctuation marks of `patterns` are tokens. No token ends inside an emoji,
+        or inside a token of `patterns` except where a space is missing. Sentences end, or go on, as
+        the rules of `corpus.sentence_ends` in `patterns` say; one ends after `final_words`, and
+        none after `abbreviations`. A full stop at the end of a sentence is a token, unless the word
+        before it is in `abbreviated` or `abbreviations`. Later steps overrule earlier ones.
         """
+        self._repair_hyphens(labels)
         self._cut_clitics(labels)
         self._apply_patterns(labels)
-        self._repair_hyphens(labels)
         self._end_sentences(labels)
         self._move_ends(labels)
 
@@ -73,12 +74,12 @@ class TextRules:
         """
         whole, clitics, others = [], [], []
         for word in sorted(self.clitics, key=len, reverse=True):
-            letter, rest = word[: word.index("-")], re.escape(word[word.index("-") :])
-            if len(letter) > 1:
+            letter, clitic = split_clitic(word)
+            if not clitic:
                 whole.append(re.escape(word))
             else:
-                clitics.append(f"(?<={re.escape(letter)}){rest}" if letter else rest)
-                others.append(rest)
+                clitics.append(rf"(?<={re.escape(letter)}){re.escape(clitic)}")
+                others.append(re.escape(clitic))
         first, second, never_cut = (
             "|".join(words).replace(r"\-", "[-‐‑]") or "(?!)" for words in (clitics, others, whole)
         )
@@ -175,7 +176,7 @@ class TextRules:
             ends[stop - 1] = SENTENCE
             last = start + np.flatnonzero(ends[start:stop] == SENTENCE)
             for symbol in last[ends[last - 1] == INSIDE].tolist():
-                if self._is_cut_off(text, int(offsets[symbol]) - begin):
+                if self._must_cut_full_stop(text, int(offsets[symbol]) - begin):
                     ends[symbol - 1] = TOKEN
 
     def _find_continuations(self, text: str) -> Iterator[int]:
@@ -208,19 +209,38 @@ class TextRules:
                 if not text[max(0, start - WINDOW) : start].rstrip().endswith("."):
                     yield offset
 
-    def _is_cut_off(self, text: str, offset: int) -> bool:
-        """Whether the last character of a sentence is a full stop after a word without one."""
+    def _must_cut_full_stop(self, text: str, offset: int) -> bool:
+        """Whether the last character of a sentence is a full stop that is a token of its own.
+
+        It is after a word of several letters that is not known to include a full stop.
+        """
         if self.abbreviated is None or text[offset] != "." or not offset:
             return False
-        word = "" if text[offset - 1].isspace() else _word_before(text, offset).lower()
-        word = unicodedata.normalize("NFC", word).lstrip(digits)
-        word = "".join(character for character in word if not is_ignorable(character))
+        word = "" if text[offset - 1].isspace() else fold_word(_word_before(text, offset))
         is_word = word.removeprefix("°").isalpha() and len(word) > 1
         return is_word and word not in self.abbreviated and word not in self.abbreviations
 
     def _ends_abbreviation(self, text: str, full_stop: int) -> bool:
         """Whether what precedes the full stop at an offset is one of `abbreviations`."""
         return _word_before(text, full_stop).lower() in self.abbreviations
+
+
+def split_clitic(word: str) -> tuple[str, str]:
+    """Split one of `TextRules.clitics` at its hyphen: `t-il` into `t` and `-il`.
+
+    The second part is empty if the word is never cut.
+    """
+    first, hyphen, rest = word.partition("-")
+    return (first, hyphen + rest) if len(first) < 2 else (word, "")
+
+
+def fold_word(word: str) -> str:
+    """Return a word in lower case, with composed letters, and without digits at its beginning.
+
+    Accents that cannot be composed are left out, and so are other ignorable characters.
+    """
+    composed = unicodedata.normalize("NFC", word.lower()).lstrip(digits)
+    return "".join(character for character in composed if not is_ignorable(character))
 
 
 def _find_starts(pattern: re.Pattern[str], text: str) -> Iterator[int]:

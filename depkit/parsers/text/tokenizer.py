@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from depkit.parsers.engine.engine import Engine
     from depkit.parsers.text.network import TokenizerNetwork
 
-SLICE = 256  # characters in a slice
-BATCH_CHARACTERS = 1 << 14
+SLICE = 256  # symbols in a slice
+BATCH_SYMBOLS = 1 << 14
 # For convolutions, which do not read a slice character by character, and are faster if what they
 # compute fits in the processor's cache
 LONG_SLICE = 1024
 SMALL_BATCH = 1 << 11
-MARGIN = 48  # characters at each end of a slice that are read, but whose labels are not used
+MARGIN = 48  # symbols at each end of a slice that are read, but whose labels are not used
 LONGEST_SENTENCE = 1_000  # words; a longer sentence is split
 SPACE = "<space>"
 
@@ -66,8 +66,8 @@ class Tokenizer:
     def segment(self, texts: list[str]) -> list[list[list[Token]]]:
         """Split texts into sentences and tokens.
 
-        A text must not begin or end with white space. Returns the tokens of each sentence of each
-        text.
+        A text must not be empty, nor begin or end with white space. Returns the tokens of each
+        sentence of each text.
         """
         segmented = self.decode(self._predict(texts)) if texts else []
         if self.multiwords.always:
@@ -124,11 +124,11 @@ class Tokenizer:
 
     def _batch_slices(self, slices: np.ndarray) -> list[np.ndarray]:
         sizes = slices[:, 1] - slices[:, 0]
-        limit = SMALL_BATCH if self.convolves else BATCH_CHARACTERS
+        limit = SMALL_BATCH if self.convolves else BATCH_SYMBOLS
         return length_batches(sizes, limit, repeat_to_fill=True)
 
     def encode_slices(self, texts: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield batches of slices of texts: characters, [batch, length], and numbers, [batch]."""
+        """Yield batches of slices of texts: symbols, [batch, length], and their number, [batch]."""
         indices, _, slices = self._cut(texts)
         for rows in self._batch_slices(slices):
             begin, end, _, _ = slices[rows].T
@@ -147,7 +147,7 @@ class Tokenizer:
         if not self.spaces:
             ends[:-1][is_space[1:]] = np.maximum(ends[:-1][is_space[1:]], TOKEN)
         ends[is_space] = INSIDE
-        # The indices of the last and of the first character of each token
+        # The indices of the last and of the first symbol of each token
         last = np.flatnonzero(ends)
         first = np.concatenate(([0], last[:-1] + 1))
         first += is_space[first]
@@ -210,9 +210,9 @@ def _split_sentence(tokens: Sequence[Token], start: int, stop: int) -> Iterator[
 
 
 def cut_slices(size: int, slice_size: int = SLICE) -> Iterator[tuple[int, int, int, int]]:
-    """Cut a text of `size` characters into overlapping slices of `slice_size` characters.
+    """Cut a text of `size` symbols into overlapping slices of `slice_size` symbols.
 
-    Yields (begin, end, low, high): characters from `begin` to `end` are read, and labels from `low`
+    Yields (begin, end, low, high): symbols from `begin` to `end` are read, and labels from `low`
     to `high` are used; the others are margins.
     """
     if size <= slice_size:

@@ -61,6 +61,7 @@ def write_tokenizer(
         "before": _sorted(tokenizer.multiwords.before),
         "after": _sorted(tokenizer.multiwords.after),
         "always": _sorted(tokenizer.multiwords.always),
+        "never": _sorted(tokenizer.multiwords.never),
         "dotless": tokenizer.multiwords.dotless,
         "notes": notes,
     }
@@ -81,13 +82,15 @@ def read_tokenizer(
     from depkit.parsers.engine.weights import make_network, read_shapes
     from depkit.parsers.text.network import TokenizerNetwork
 
-    def make_engine(path: Path, characters: int, description: dict[str, Any]) -> Engine:
-        sizes = characters, description["embedding"], description["size"]
+    def make_engine(path: Path, num_characters: int, description: dict[str, Any]) -> Engine:
+        sizes = num_characters, description["embedding"], description["size"]
         dilations = tuple(description.get("dilations", ()))
         if len(dilations) > MAX_LAYERS or not all(
             isinstance(dilation, int) and 0 < dilation <= MAX_DILATION for dilation in dilations
         ):
-            raise ValueError("its dilations are not numbers from 1 on")
+            raise ValueError(
+                f"its dilations are not at most {MAX_LAYERS} integers from 1 to {MAX_DILATION}"
+            )
         network = make_network(
             path, read_shapes(path), lambda: TokenizerNetwork(*sizes, dilations=dilations)
         )
@@ -104,7 +107,7 @@ def read_tokenizer_on_onnx(directory: Path) -> Tokenizer | None:
     from depkit.parsers.engine.onnx_engine import Graphs, OnnxEngine
     from depkit.parsers.text.arrays import TokenizerArrays
 
-    def make_engine(path: Path, characters: int, description: dict[str, Any]) -> Engine:
+    def make_engine(path: Path, num_characters: int, description: dict[str, Any]) -> Engine:
         graph = directory / TOKENIZER_GRAPH
         try:
             return OnnxEngine(TokenizerArrays(Graphs({"tokenizer": graph})))
@@ -134,10 +137,11 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
             before=_read_words(description.get("before")),
             after=_read_words(description.get("after")),
             always=_read_words(description.get("always", [])) or frozenset(),
+            never=_read_words(description.get("never", [])) or frozenset(),
             dotless=bool(description.get("dotless")),
         )
         if SPACE not in characters.indices:
-            raise ValueError("it has no characters")
+            raise ValueError(f"its characters do not include {SPACE}")
         spaces = bool(description["spaces"])
         rules = _read_rules(description)
     except ModelError:

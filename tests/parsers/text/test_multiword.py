@@ -70,6 +70,16 @@ def test_words_that_were_not_seen_together_are_not_split(split):
     assert MultiwordTable().check("".join(words), words) == words  # written by older versions
 
 
+def test_tokens_that_are_single_words_in_the_treebank_are_not_split():
+    seen = [("verlo", ("ver", "lo")), ("darlo", ("dar", "lo")), ("oírlo", ("oír", "lo"))] * 2
+    table = build_multiword_table([*seen, ("Carlo", ("Carlo",)), ("pan", ("pan",))])
+    assert table.never == {"carlo"}
+    assert table.check("CARLO", ("CAR", "LO")) is None and table.words("Carlo") is None
+    assert table.check("serlo", ("ser", "lo")) == ("ser", "lo")
+    others = [("pelo", ("pelo",)), ("Carlo", ("Car", "lo"))]
+    assert build_multiword_table([*seen, ("Carlo", ("Carlo",))], others).never == set()
+
+
 def test_a_known_token_is_split_as_in_the_treebank():
     table = english()
     assert table.check("CAN'T", ("CAN", "'T")) == ("CA", "N'T")

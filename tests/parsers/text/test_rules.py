@@ -159,6 +159,17 @@ def test_a_clitic_that_is_cut_off_is_one_word(monkeypatch):
     assert tokens[-1] == (2, 5, None)
 
 
+def test_a_clitic_is_cut_off_also_if_hyphens_join_words(monkeypatch):
+    """The network ends nothing."""
+    predict_everywhere(0, monkeypatch)
+    tokenizer = make_tokenizer(clitics=frozenset({"-a"}), patterns=("joined hyphens",))
+    assert [token[:2] for token in tokenizer.segment(["c-b ac-a"])[0][0]] == [
+        (0, 3),
+        (4, 6),
+        (6, 8),
+    ]
+
+
 def test_clitics_are_not_cut_off_inside_a_token_of_a_pattern(monkeypatch):
     predict_everywhere(0, monkeypatch)
     tokenizer = make_tokenizer(clitics=frozenset({"-a"}), patterns=tuple(PATTERNS))
@@ -183,6 +194,14 @@ def test_a_full_stop_at_the_end_of_a_sentence_is_a_token_after_words(monkeypatch
         segmented = unknown.segment(texts)
         lengths = [len(tokens) for (tokens,) in segmented]
         assert {i for i, size in enumerate(lengths) if size == 2} - {7} == cut
+
+
+def test_a_long_word_that_includes_a_full_stop_is_not_divided(monkeypatch):
+    """The network ends nothing."""
+    predict_everywhere(0, monkeypatch)
+    tokenizer = make_tokenizer(abbreviated=frozenset({"abcabcabcabc"}))
+    sizes = [len(tokens) for (tokens,) in tokenizer.segment(["Abcabcabcabc.", "abcabcabcab."])]
+    assert sizes == [1, 2]
 
 
 def test_a_sentence_ends_between_a_final_word_and_a_capital_letter(monkeypatch):
