@@ -11,13 +11,15 @@ from safetensors import SafetensorError, safe_open
 
 from depkit.files.lock import LOCK
 from depkit.parsers.model_directory import CONFIG, ENSEMBLE, WEIGHTS
+from depkit.parsers.text.tokenizer_file import PACKED_TABLES, TABLES
 from depkit.training.checkpoint import FINISHED, has_run
 from depkit.training.origin import ResumeError
 
 # The directories of the models of a run with several seeds or folds, and temporary ones
 _MEMBER = re.compile(r"(seed|fold)-\d+(-.+)?")
 _TEMPORARY = re.compile(r"\..+\.\d+\.part")
-_METADATA = {"state", "tokenizer", "key"}  # of checkpoints, tokenizers and targets of a teacher
+# Metadata of checkpoints, tokenizers and targets of a teacher
+_METADATA = {"state", TABLES, PACKED_TABLES, "key"}
 
 
 def check_resumable(directory: Path, members: Literal["", "seed", "fold"] = "") -> None:

@@ -36,10 +36,11 @@ from depkit.parsers.model_directory import (
 )
 from depkit.parsers.settings import ConfigError, parse_toml, to_toml
 from depkit.parsers.tagger.config import TaggerConfig
+from depkit.parsers.text import tokenizer_file
 from depkit.parsers.text.multiword import MultiwordTable
 from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer import SPACE, Tokenizer
-from depkit.parsers.text.tokenizer_file import write_tokenizer
+from depkit.parsers.text.tokenizer_file import read_tokenizer, read_tokenizer_notes, write_tokenizer
 from depkit.parsers.torch_loading import load_model_transformer
 from tests.parsers.depth_family import DepthFamily
 from tests.parsers.inputs.small_transformers import save_bert
@@ -326,6 +327,32 @@ def test_a_damaged_tokenizer_is_refused(directory, damage):
     save_file(load_file(directory / TOKENIZER), directory / TOKENIZER, metadata)
     with pytest.raises(ModelError, match=TOKENIZER):
         load(directory, "cpu")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda packed: packed[:-9],
+        lambda packed: packed[2:],
+        lambda packed: "\u1234",
+        lambda packed: tokenizer_file._pack(" " * (1 << 20) + "{}"),  # too large
+    ],
+)
+def test_damaged_compressed_tables_are_refused(directory, change, monkeypatch):
+    monkeypatch.setattr(tokenizer_file, "_MAX_TABLES", 1 << 20)
+    table = Table([*SPECIAL, SPACE])
+    engine = TorchEngine(TokenizerNetwork(len(table), 2, 2), torch.device("cpu"))
+    tokenizer = Tokenizer(table, MultiwordTable({"du": ("de", "le")}), False, engine)
+    write_tokenizer(directory, tokenizer, {"a": 1}, "int8")
+    path = directory / TOKENIZER
+    assert read_tokenizer(directory, torch.device("cpu")).multiwords == tokenizer.multiwords
+    assert read_tokenizer_notes(directory) == {"a": 1}
+    with safe_open(path, framework="pt") as file:
+        ((name, packed),) = file.metadata().items()
+    save_file(load_file(path), path, {name: change(packed)})
+    with pytest.raises(ModelError, match=rf"{TOKENIZER} is damaged"):
+        read_tokenizer(directory, torch.device("cpu"))
+    assert read_tokenizer_notes(directory) == {}
 
 
 def test_a_tokenizer_with_a_nan_is_refused(directory):

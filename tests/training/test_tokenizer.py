@@ -22,6 +22,7 @@ from depkit.training.passages import make_passages
 from depkit.training.plan import Plan
 from depkit.training.recipe import make_recipe
 from depkit.training.tokenizer import provide_tokenizer, segmentation_scores
+from depkit.training.traces import check_resumable
 from tests.corpus.rows import PREDICATES, parse, row
 from tests.parsers.text.small_tokenizer import make_tokenizer
 
@@ -208,6 +209,15 @@ def test_a_tokenizer_is_not_trained_again(tiny, tmp_path, monkeypatch):
     with pytest.raises(ResumeError, match=r"started with tokenizer\.size=4 \(now 5\)"):
         repeat(larger)
     assert (tmp_path / TOKENIZER).read_bytes() == written
+
+
+@pytest.mark.parametrize("storage", ["float16", "int8"])
+def test_a_training_that_has_only_written_its_tokenizer_can_be_resumed(storage, tmp_path):
+    write_tokenizer(tmp_path, make_tokenizer(), {}, storage)
+    check_resumable(tmp_path)
+    (tmp_path / TOKENIZER).write_bytes(save({"weight": torch.zeros(1)}, {"format": "pt"}))
+    with pytest.raises(ResumeError, match="not of a training by depkit"):
+        check_resumable(tmp_path)
 
 
 def test_a_run_that_began_before_a_setting_existed_is_resumed_with_its_default(tiny, tmp_path):

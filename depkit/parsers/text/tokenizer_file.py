@@ -1,6 +1,11 @@
-"""The file of a tokenizer: its weights, and its tables as JSON besides them."""
+"""The file of a tokenizer: its weights, and its tables as JSON besides them.
 
+The tables are compressed if the weights are stored in eight bits.
+"""
+
+import base64
 import json
+import zlib
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
     import torch
 
 MAX_LAYERS, MAX_DILATION = 32, 1000  # more is damage
+TABLES, PACKED_TABLES = "tokenizer", "tokenizer.zlib"  # their names in the metadata of the file
+_MAX_TABLES = 1 << 26  # bytes
 # From the file of a tokenizer, the number of characters, and the description, to its engine
 MakeEngine = Callable[[Path, int, dict[str, Any]], Engine]
 
@@ -66,7 +73,20 @@ def write_tokenizer(
         "notes": notes,
     }
     text = json.dumps(description, ensure_ascii=False)
-    save_network(directory / TOKENIZER, network, {"tokenizer": text}, storage)
+    metadata = {PACKED_TABLES: _pack(text)} if storage == "int8" else {TABLES: text}
+    save_network(directory / TOKENIZER, network, metadata, storage)
+
+
+def _pack(text: str) -> str:
+    return base64.b85encode(zlib.compress(text.encode(), level=9)).decode()
+
+
+def _unpack(packed: str) -> str:
+    unpacker = zlib.decompressobj()
+    content = unpacker.decompress(base64.b85decode(packed), _MAX_TABLES)
+    if not unpacker.eof:
+        raise ValueError("its tables are too large, or their end is missing")
+    return content.decode()
 
 
 def read_tokenizer(
@@ -147,7 +167,8 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
     except ModelError:
         raise
     except (
-        SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError
+        SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError,
+        zlib.error,
     ) as error:  # fmt: skip
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"{path} is damaged: {reason}") from None
@@ -223,10 +244,14 @@ def read_tokenizer_notes(directory: Path) -> dict:
     """Read the notes that `write_tokenizer` wrote; {} if no tokenizer can be read."""
     try:
         return dict(_read_tokenizer_description(directory / TOKENIZER)["notes"])
-    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RecursionError):
+    except (
+        OSError, SafetensorError, LookupError, TypeError, ValueError, RecursionError, zlib.error
+    ):  # fmt: skip
         return {}
 
 
 def _read_tokenizer_description(path: Path) -> dict:
     with safe_open(path, framework="np") as file:
-        return dict(parse_json(file.metadata()["tokenizer"]))
+        metadata = file.metadata() or {}
+        packed = metadata.get(PACKED_TABLES)
+        return dict(parse_json(_unpack(packed) if packed else metadata[TABLES]))
