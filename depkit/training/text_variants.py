@@ -58,7 +58,7 @@ class TextVariants:
             self._changes.append((0.3, self._add_abbreviations))
         if self._short:
             self._changes.append((0.3, self._add_short_sentences))
-        if _has_no_spaces(tokens):
+        if has_no_spaces(tokens):
             self._changes.append((0.5, _join_sentences))
         if _splits_at(tokens, "("):
             self._changes.append((0.2, _add_brackets))
@@ -205,7 +205,7 @@ def _remove_spaces(text: Text, random: Random) -> Text:
     return result
 
 
-def _has_no_spaces(tokens: Sequence[TextToken]) -> bool:
+def has_no_spaces(tokens: Sequence[TextToken]) -> bool:
     """Whether words are written without white space between them, as in Japanese."""
     inside = [token.has_space for token in tokens if not token.ends_sentence]
     return 20 * sum(inside) < len(inside)

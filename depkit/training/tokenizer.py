@@ -40,7 +40,7 @@ from depkit.training.passages import Passage, Text, make_passage, read_paragraph
 from depkit.training.plan import Plan
 from depkit.training.recipe import TokenizerTraining
 from depkit.training.text_rules import choose_text_rules
-from depkit.training.text_variants import TextVariants, cut_text
+from depkit.training.text_variants import TextVariants, cut_text, has_no_spaces
 
 EMBEDDING = 32  # size of a character's embedding
 DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
@@ -296,12 +296,14 @@ def _make_tokenizer(
     )
     spaces = any(" " in token.text for token, _ in tokens)
     if initial:
-        characters = initial.characters
+        characters, num_pairs = initial.characters, initial.network.num_pairs
     else:
+        num_pairs = settings.pairs if has_no_spaces([token for token, _ in tokens]) else 0
         characters = build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(
-        len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout
-    ).to(device)
+        len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout,
+        pairs=num_pairs,
+    ).to(device)  # fmt: skip
     if initial:
         network.load_state_dict(initial.network.state_dict())
     engine, rules = TorchEngine(network, device), choose_text_rules(texts, passages)

@@ -5,12 +5,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save
 
 from depkit.corpus.text import read_text
+from depkit.parsers.engine.export import export_tokenizer
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
 from depkit.parsers.settings import ConfigError
@@ -246,6 +248,37 @@ def test_weights_and_tables_are_saved_and_read(tiny, tmp_path):
         read_tokenizer(tmp_path, CPU)
     provide(recipe, tiny, tmp_path, max_time=1e-9)
     assert np.isfinite(read_tokenizer(tmp_path, CPU).network.ends.weight.detach().numpy()).all()
+
+
+def without_spaces(sentences):
+    """Return a treebank with these sentences, whose words have no spaces between them."""
+    text = ""
+    for forms in map(str.split, sentences):
+        for i, form in enumerate(forms, start=1):
+            text += row(i, form, i - 1, "x").replace("\t_\n", "\tSpaceAfter=No\n")
+        text += "\n"
+    return parse(text)
+
+
+def test_pairs_of_characters_are_read_where_words_have_no_spaces_between_them(tiny, tmp_path):
+    """Whether b is a word depends on what follows it."""
+    sentences = without_spaces(["a b cd a", "bd a b c", "a bd c bd", "b cd b c a", "a b a bd"] * 4)
+    settings = replace(RECIPE.tokenizer, pairs=64, variants=0, dropout=0)
+    tokenizer, scores = module.train_tokenizer(settings, sentences, sentences, CPU)
+    assert tokenizer.network.pairs.num_embeddings == 64 and scores["tokens"] == 100
+    text = make_passages(sentences)[0].text
+    write_tokenizer(tmp_path, tokenizer, {}, "int8")
+    assert read_tokenizer(tmp_path, CPU).segment([text]) == tokenizer.segment([text])
+    characters, sizes = np.array([[5, 6, 7, 5, 6], [6, 7, 5, 0, 0]]), np.array([5, 3])
+    graph = export_tokenizer(tokenizer.network, [(characters, sizes)], quantize=False)
+    session = onnxruntime.InferenceSession(graph.SerializeToString())
+    (labels,) = session.run(None, {"characters": characters, "sizes": sizes})
+    assert (labels == tokenizer.network.best_labels(characters, sizes)).all()
+    english, _ = module.train_tokenizer(RECIPE.tokenizer, tiny, tiny, CPU, max_time=1e-9)
+    none, _ = module.train_tokenizer(
+        replace(settings, pairs=0), sentences, sentences, CPU, max_time=1e-9
+    )
+    assert english.network.pairs is None and none.network.pairs is None
 
 
 def test_training_can_begin_with_another_tokenizer(tiny):

@@ -5,11 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from depkit.nn import settings
 from depkit.nn.dilated import DilatedConvolutions
 from depkit.nn.lstm import BiLSTM
 from depkit.parsers.engine.device import send
+
+PAIR_DROPOUT = 0.5  # the share of the pairs that are left out in training
+_FACTOR = 10_007  # a prime number, by which the numbers of pairs are spread over the table
 
 
 class TokenizerNetwork(nn.Module):
@@ -22,6 +26,8 @@ class TokenizerNetwork(nn.Module):
         dilations: Those of the convolutions, see `DilatedConvolutions`; () for a BiLSTM, which
             tokenizers of older versions have.
         dropout: The dropout of the embeddings and of what the encoder computes.
+        pairs: The number of embeddings of pairs of a character and the following one. Several pairs
+            share an embedding (Weinberger et al. 2009). 0 for none.
     """
 
     def __init__(
@@ -32,11 +38,15 @@ class TokenizerNetwork(nn.Module):
         *,
         dilations: Sequence[int] = (),
         dropout: float = 0.0,
+        pairs: int = 0,
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(characters, embedding, padding_idx=0)
+        self.pairs = nn.Embedding(pairs, embedding) if pairs else None
+        if self.pairs is not None:
+            nn.init.normal_(self.pairs.weight, std=0.1)
         self.dropout = nn.Dropout(dropout)
-        self.size, self.dilations = size, tuple(dilations)
+        self.size, self.dilations, self.num_pairs = size, tuple(dilations), pairs
         self.encoder: DilatedConvolutions | BiLSTM = (
             DilatedConvolutions(embedding, size, dilations, dropout)
             if dilations
@@ -60,6 +70,11 @@ class TokenizerNetwork(nn.Module):
             The logits of both, [batch, length, 3] each.
         """
         x = self.embedding(characters)
+        if self.pairs is not None:
+            following = functional.pad(characters[:, 1:], (0, 1))
+            pairs = self.pairs((characters * _FACTOR + following) % self.num_pairs)
+            # A pair can be so telling in training that the single characters are hardly learned.
+            x = x + functional.dropout1d(pairs, PAIR_DROPOUT, self.training)
         if vectors is not None:
             x = x + vectors[:, None]
         x = self.encoder(self.dropout(x), lengths)

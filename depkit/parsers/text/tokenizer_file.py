@@ -63,6 +63,7 @@ def write_tokenizer(
         "embedding": network.embedding.embedding_dim,
         "size": network.size,
         "dilations": network.dilations,
+        "pairs": network.num_pairs,
         "whole": tokenizer.multiwords.tokens,
         "endings": tokenizer.multiwords.endings,
         "before": _sorted(tokenizer.multiwords.before),
@@ -111,8 +112,11 @@ def read_tokenizer(
             raise ValueError(
                 f"its dilations are not at most {MAX_LAYERS} integers from 1 to {MAX_DILATION}"
             )
+        pairs = description.get("pairs", 0)
         network = make_network(
-            path, read_shapes(path), lambda: TokenizerNetwork(*sizes, dilations=dilations)
+            path,
+            read_shapes(path),
+            lambda: TokenizerNetwork(*sizes, dilations=dilations, pairs=pairs),
         )
         return TorchEngine(network.to(device).eval(), device, precision or torch.float32)
 
