@@ -64,16 +64,6 @@ def _read_tokens(sentence: Sentence) -> Text:
     ]
 
 
-def joined_share(tokens: Iterable[TextToken]) -> float:
-    """Return the share of the words inside sentences that the next word follows without a space."""
-    num_words = num_joined = 0
-    for token in tokens:
-        if not token.ends_sentence:
-            num_words += len(token.words)
-            num_joined += len(token.words) - token.has_space
-    return num_joined / max(1, num_words)
-
-
 def make_passages(sentences: Sequence[Sentence]) -> list[Passage]:
     """Return the paragraphs of a treebank, with one space for any white space."""
     return list(map(make_passage, read_paragraphs(sentences)))

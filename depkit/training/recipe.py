@@ -120,8 +120,8 @@ class TokenizerTraining:
     dropout: float = setting(0.1, below=1)  # of the outputs of the layers
     # number of epochs; more for a small treebank, until there are 300 updates
     epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)
-    # The number of embeddings of pairs of neighbouring characters, which a tokenizer has if many
-    # words are written without spaces between them, as in Japanese and Hebrew
+    # The number of embeddings of pairs of neighbouring characters, which a tokenizer has if words
+    # are written without spaces between them, as in Japanese
     pairs: int = setting(8192, maximum=MAX_COUNT)
     rate: float = 4e-3  # the highest learning rate
     # The share of the parts of paragraphs of which an epoch also has a variant: in capital letters,

@@ -11,12 +11,11 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from depkit.training.passages import Text, TextToken, joined_share
+from depkit.training.passages import Text, TextToken
 
 SHORT_SENTENCE = 3  # tokens
 PART = 20  # maximum number of sentences in a part of a text that is changed
 MIN_NAMES = 20  # with fewer, no names are made up
-NO_SPACES = 0.95  # the `joined_share` from which words are written without spaces, as in Japanese
 MIN_EXAMPLES = 3  # of a punctuation mark between letters, to know how the treebank splits it
 
 
@@ -59,7 +58,7 @@ class TextVariants:
             self._changes.append((0.3, self._add_abbreviations))
         if self._short:
             self._changes.append((0.3, self._add_short_sentences))
-        if joined_share(tokens) > NO_SPACES:
+        if has_no_spaces(tokens):
             self._changes.append((0.5, _join_sentences))
         if _splits_at(tokens, "("):
             self._changes.append((0.2, _add_brackets))
@@ -204,6 +203,12 @@ def _remove_spaces(text: Text, random: Random) -> Text:
         if not token.ends_sentence and (token.text in marks or following.text in marks):
             result[i] = replace(token, has_space=False)
     return result
+
+
+def has_no_spaces(tokens: Sequence[TextToken]) -> bool:
+    """Whether words are written without white space between them, as in Japanese."""
+    inside = [token.has_space for token in tokens if not token.ends_sentence]
+    return 20 * sum(inside) < len(inside)
 
 
 def _join_sentences(text: Text, random: Random) -> Text:

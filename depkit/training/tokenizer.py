@@ -36,17 +36,16 @@ from depkit.parsers.text.tokenizer_file import read_tokenizer_notes, write_token
 from depkit.training.data import digests
 from depkit.training.multiwords import build_multiword_table
 from depkit.training.origin import Origin, ResumeError, check_origin, make_origin
-from depkit.training.passages import Passage, Text, joined_share, make_passage, read_paragraphs
+from depkit.training.passages import Passage, Text, make_passage, read_paragraphs
 from depkit.training.plan import Plan
 from depkit.training.recipe import TokenizerTraining
 from depkit.training.text_rules import choose_text_rules
-from depkit.training.text_variants import TextVariants, cut_text
+from depkit.training.text_variants import TextVariants, cut_text, has_no_spaces
 
 EMBEDDING = 32  # size of a character's embedding
 DILATIONS = (1, 2, 4, 8, 16)  # 31 characters before and after a character are read
 BATCH_CHARACTERS = 3000  # maximum number in a batch, padding included
 
-JOINED_WORDS = 0.3  # the `joined_share` from which pairs of characters are read
 MIN_UPDATES = 300  # a small treebank is trained on for more epochs to reach this
 SegmentedTexts = list[list[list[Token]]]  # texts, sentences, tokens
 
@@ -299,8 +298,7 @@ def _make_tokenizer(
     if initial:
         characters, num_pairs = initial.characters, initial.network.num_pairs
     else:
-        share = joined_share(token for token, treebank in tokens if not treebank)
-        num_pairs = settings.pairs if share >= JOINED_WORDS else 0
+        num_pairs = settings.pairs if has_no_spaces([token for token, _ in tokens]) else 0
         characters = build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout,

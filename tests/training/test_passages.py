@@ -1,8 +1,7 @@
 """Paragraphs of a treebank as tokens and as labels of characters."""
 
-from depkit.training.passages import joined_share, make_passages, read_paragraphs
+from depkit.training.passages import make_passages, read_paragraphs
 from tests.corpus.rows import RICH, parse, row
-from tests.training.small_texts import read_marked
 
 
 def digits(row):
@@ -27,11 +26,6 @@ def test_labels_mark_splits_of_multiword_tokens(tiny):
 def test_each_paragraph_is_a_passage():
     text = "# newpar\n" + row(1, "a", 0, "root") + "\n" + row(1, "b", 0, "root") + "\n"
     assert [passage.text for passage in make_passages(parse(text * 2))] == ["a b", "a b"]
-
-
-def test_the_share_of_joined_words_counts_those_inside_tokens_and_sentences():
-    assert joined_share(read_marked("a _b _. a b+c d _.")) == 4 / 6
-    assert joined_share([]) == 0
 
 
 def test_paragraphs_become_the_passages(tiny):
