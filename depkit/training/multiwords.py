@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from depkit.corpus.letter_case import has_dotless_i, lower
-from depkit.parsers.text.multiword import MultiwordTable, Words, is_short
+from depkit.parsers.text.multiword import (
+    MultiwordTable,
+    Words,
+    is_short,
+    straighten_apostrophes,
+)
 from depkit.training.word_lists import read_word_list
 
 Counts = Counter[tuple[str, Words]]  # how often a token occurs with these words, in lower case
@@ -28,8 +33,9 @@ def build_multiword_table(
     For each token and each ending, the table has the most frequent words. An ending that is
     restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. Tokens whose
     words exceed the limits or do not fit the token are left out, and so are abbreviations. The
-    contractions of contractions.txt that the treebank lacks are added. Tokens are never split that
-    are no multiword tokens in the treebank although their letters are those of one.
+    contractions of contractions.txt that the treebank lacks are added. `never` has the tokens that
+    begin or end like multiword tokens, but are only single words in the first treebank; one
+    occurrence is enough.
 
     Args:
         tokens: The tokens of the treebank as which text is split.
@@ -81,11 +87,11 @@ def build_multiword_table(
     return MultiwordTable(
         {token: _most_frequent(words) for token, words in sorted(known.items())},
         {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)},
-        before,
-        after,
+        frozenset(map(straighten_apostrophes, before)),
+        frozenset(map(straighten_apostrophes, after)),
         always=frozenset(_find_always_split(known, counts)),
         never=frozenset(
-            token
+            straighten_apostrophes(token)
             for token in own_single
             if token not in known and (token.startswith(prefixes) or token.endswith(suffixes))
         ),

@@ -120,8 +120,8 @@ class TokenizerTraining:
     dropout: float = setting(0.1, below=1)  # of the outputs of the layers
     # number of epochs; more for a small treebank, until there are 300 updates
     epochs: int = setting(12, minimum=1, maximum=MAX_COUNT)
-    # The number of embeddings of pairs of neighbouring characters, which a tokenizer has if words
-    # are written without spaces between them, as in Japanese
+    # The number of embeddings of pairs of neighbouring characters, a power of two; a tokenizer has
+    # them if words are written without spaces between them, as in Japanese. 0 for none
     pairs: int = setting(8192, maximum=MAX_COUNT)
     rate: float = 4e-3  # the highest learning rate
     # The share of the parts of paragraphs of which an epoch also has a variant: in capital letters,
@@ -319,6 +319,9 @@ def check_recipe(recipe: Recipe) -> None:
         raise ConfigError(
             f"parsers of the family {family.name} cannot correct parses; leave inputs.draft out"
         )
+    pairs = recipe.tokenizer.pairs
+    if pairs & (pairs - 1):
+        raise ConfigError(f"tokenizer.pairs is {pairs}; it must be 0 or a power of two, as 8192")
     family.check_scoring(recipe.training.scoring)
     training = recipe.training
     for name, unset in (("accumulate", 1), ("updates", 0)):

@@ -298,7 +298,11 @@ def _make_tokenizer(
     if initial:
         characters, num_pairs = initial.characters, initial.network.num_pairs
     else:
-        num_pairs = settings.pairs if has_no_spaces([token for token, _ in tokens]) else 0
+        num_pairs = (
+            settings.pairs
+            if has_no_spaces([token for token, treebank in tokens if not treebank])
+            else 0
+        )
         characters = build_character_table(passage.text for passage in passages)
     network = TokenizerNetwork(
         len(characters), EMBEDDING, settings.size, dilations=DILATIONS, dropout=settings.dropout,

@@ -330,16 +330,17 @@ def test_a_damaged_tokenizer_is_refused(directory, damage):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "message"),
     [
-        lambda packed: packed[:-9],
-        lambda packed: packed[2:],
-        lambda packed: "\u1234",
-        lambda packed: tokenizer_file._pack(" " * (1 << 20) + "{}"),  # too large
+        (lambda packed: packed[:-10], "too large, or their end is missing"),
+        (lambda packed: "0" * 40, "while decompressing"),
+        (lambda packed: "\u1234", "ASCII"),
+        (lambda packed: tokenizer_file._pack(tokenizer_file._unpack(packed) + " " * 9999), "large"),
+        (lambda packed: packed + "0" * 9999, "tables are too large"),
     ],
 )
-def test_damaged_compressed_tables_are_refused(directory, change, monkeypatch):
-    monkeypatch.setattr(tokenizer_file, "_MAX_TABLES", 1 << 20)
+def test_damaged_compressed_tables_are_refused(directory, change, message, monkeypatch):
+    monkeypatch.setattr(tokenizer_file, "_MAX_TABLES", 9000)
     table = Table([*SPECIAL, SPACE])
     engine = TorchEngine(TokenizerNetwork(len(table), 2, 2), torch.device("cpu"))
     tokenizer = Tokenizer(table, MultiwordTable({"du": ("de", "le")}), False, engine)
@@ -350,7 +351,7 @@ def test_damaged_compressed_tables_are_refused(directory, change, monkeypatch):
     with safe_open(path, framework="pt") as file:
         ((name, packed),) = file.metadata().items()
     save_file(load_file(path), path, {name: change(packed)})
-    with pytest.raises(ModelError, match=rf"{TOKENIZER} is damaged"):
+    with pytest.raises(ModelError, match=rf"{TOKENIZER} is damaged: .*{message}"):
         read_tokenizer(directory, torch.device("cpu"))
     assert read_tokenizer_notes(directory) == {}
 

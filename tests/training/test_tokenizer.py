@@ -16,6 +16,7 @@ from depkit.parsers.engine.export import export_tokenizer
 from depkit.parsers.inputs.treebank import treebank_name
 from depkit.parsers.model_directory import TOKENIZER, ModelError
 from depkit.parsers.settings import ConfigError
+from depkit.parsers.text.network import TokenizerNetwork
 from depkit.parsers.text.tokenizer_file import read_tokenizer, read_tokenizer_notes, write_tokenizer
 from depkit.training import run
 from depkit.training import tokenizer as module
@@ -261,24 +262,51 @@ def without_spaces(sentences):
 
 
 def test_pairs_of_characters_are_read_where_words_have_no_spaces_between_them(tiny, tmp_path):
-    """Whether b is a word depends on what follows it."""
     sentences = without_spaces(["a b cd a", "bd a b c", "a bd c bd", "b cd b c a", "a b a bd"] * 4)
-    settings = replace(RECIPE.tokenizer, pairs=64, variants=0, dropout=0)
-    tokenizer, scores = module.train_tokenizer(settings, sentences, sentences, CPU)
-    assert tokenizer.network.pairs.num_embeddings == 64 and scores["tokens"] == 100
+    settings = replace(RECIPE.tokenizer, pairs=64, rate=0.01)
+    tokenizer, _ = module.train_tokenizer(settings, sentences, sentences, CPU)
+    assert tokenizer.network.pairs.num_embeddings == 64
     text = make_passages(sentences)[0].text
     write_tokenizer(tmp_path, tokenizer, {}, "int8")
     assert read_tokenizer(tmp_path, CPU).segment([text]) == tokenizer.segment([text])
+    mixed = [*sentences, *tiny]
+    for sentence in mixed:
+        sentence.file = f"{'xx' if sentence in sentences else 'en'}-ud-train.conllu"
+    for train, first, pairs in ((tiny, "", 0), (mixed, "xx", 64), (mixed, "en", 0)):
+        names = [first, "en" if first == "xx" else "xx"] if first else [""]
+        other, _ = module.train_tokenizer(
+            settings, train, train, CPU, max_time=1e-9, treebanks=names
+        )
+        assert other.network.num_pairs == pairs
+
+
+def test_a_pair_is_a_character_and_the_following_one():
+    torch.manual_seed(1)
+    network = TokenizerNetwork(9, 4, 4, dilations=(1,), pairs=64).eval()
+    network.embedding.weight.data.zero_()
+    network.encoder = PassThrough()
+    with torch.no_grad():
+        first, second, padded = (
+            network(torch.tensor([[5, 6, last]]), torch.tensor([3]))[0] for last in (7, 8, 0)
+        )
+        assert (first[:, 0] == second[:, 0]).all()
+        assert (first[:, 1:] != second[:, 1:]).any(-1).all()
+        shorter, _ = network(torch.tensor([[5, 6]]), torch.tensor([2]))
+        assert (shorter == padded[:, :2]).all()  # padding makes no difference
+        assert len(torch.unique(network.train()(torch.full((1, 99), 5), torch.tensor([99]))[0])) > 3
+    network.eval()
     characters, sizes = np.array([[5, 6, 7, 5, 6], [6, 7, 5, 0, 0]]), np.array([5, 3])
-    graph = export_tokenizer(tokenizer.network, [(characters, sizes)], quantize=False)
+    graph = export_tokenizer(network, [(characters, sizes)], quantize=False)
     session = onnxruntime.InferenceSession(graph.SerializeToString())
     (labels,) = session.run(None, {"characters": characters, "sizes": sizes})
-    assert (labels == tokenizer.network.best_labels(characters, sizes)).all()
-    english, _ = module.train_tokenizer(RECIPE.tokenizer, tiny, tiny, CPU, max_time=1e-9)
-    none, _ = module.train_tokenizer(
-        replace(settings, pairs=0), sentences, sentences, CPU, max_time=1e-9
-    )
-    assert english.network.pairs is None and none.network.pairs is None
+    assert (labels == network.best_labels(characters, sizes)).all()
+
+
+class PassThrough(torch.nn.Module):
+    """An encoder that changes nothing."""
+
+    def forward(self, x, lengths):
+        return x
 
 
 def test_training_can_begin_with_another_tokenizer(tiny):

@@ -36,16 +36,17 @@ class MultiwordTable:
     before: frozenset[str] | None = None
     after: frozenset[str] | None = None
     always: frozenset[str] = frozenset()  # tokens that are split even if the network does not
-    never: frozenset[str] = frozenset()  # tokens that are not split even if the network does
+    # Tokens that are not split even if the network does, with straight apostrophes
+    never: frozenset[str] = frozenset()
     dotless: bool = False  # whether the alphabet has a dotless i, see `letter_case`
 
     def words(self, token: str) -> Words | None:
         """Look up the words of a token, in the case of the token; None if they are unknown."""
         if known := self._find(token):
             return known
-        low = lower(token, self.dotless)
-        if low in self.never:
+        if self._fold(token) in self.never:
             return None
+        low = lower(token, self.dotless)
         for start in range(1, len(token)):  # the longest ending first
             ending = low[start:]
             if ending in self.endings:
@@ -85,7 +86,7 @@ class MultiwordTable:
         `el actor Al Pacino`. Whether it is split is left to the network.
         """
         low = lower(text, self.dotless)
-        straight = low.translate(_APOSTROPHES)
+        straight = straighten_apostrophes(low)
         for tokens in sentences:
             before = ""
             for i, (start, end, words) in enumerate(tokens):
@@ -113,11 +114,11 @@ class MultiwordTable:
 
     def _fold(self, text: str) -> str:
         """Return a text in lower case, with straight apostrophes."""
-        return lower(text, self.dotless).translate(_APOSTROPHES)
+        return straighten_apostrophes(lower(text, self.dotless))
 
     def _copy_spelling(self, token: str, words: Words) -> Words:
         """Return the words of a token with its capital letters and its kind of apostrophe."""
-        apostrophes = {character for character in token if character.translate(_APOSTROPHES) == "'"}
+        apostrophes = {character for character in token if straighten_apostrophes(character) == "'"}
         if len(apostrophes) == 1:
             (apostrophe,) = apostrophes
             words = tuple(word.replace("'", apostrophe) for word in words)
@@ -131,6 +132,11 @@ class MultiwordTable:
 def _count_leading(words: Sequence[str], members: frozenset[str]) -> int:
     """Return how many words there are before the first that is not in `members`."""
     return next((i for i, word in enumerate(words) if word not in members), len(words))
+
+
+def straighten_apostrophes(text: str) -> str:
+    """Return a text with the apostrophe of ASCII instead of others."""
+    return text.translate(_APOSTROPHES)
 
 
 def is_short(words: Words) -> bool:

@@ -13,7 +13,7 @@ from depkit.nn.lstm import BiLSTM
 from depkit.parsers.engine.device import send
 
 PAIR_DROPOUT = 0.5  # the share of the pairs that are left out in training
-_FACTOR = 10_007  # a prime number, by which the numbers of pairs are spread over the table
+_FACTOR = 10_007  # is odd, so that it spreads pairs over a table whose size is a power of two
 
 
 class TokenizerNetwork(nn.Module):
@@ -26,8 +26,8 @@ class TokenizerNetwork(nn.Module):
         dilations: Those of the convolutions, see `DilatedConvolutions`; () for a BiLSTM, which
             tokenizers of older versions have.
         dropout: The dropout of the embeddings and of what the encoder computes.
-        pairs: The number of embeddings of pairs of a character and the following one. Several pairs
-            share an embedding (Weinberger et al. 2009). 0 for none.
+        pairs: The number of embeddings of pairs of a character and the following one, a power of
+            two. Several pairs share an embedding (Weinberger et al. 2009). 0 for none.
     """
 
     def __init__(

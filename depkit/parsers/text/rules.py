@@ -6,7 +6,7 @@ as far as the treebanks of the tokenizer do not contradict them; `training.text_
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from string import digits
@@ -53,16 +53,17 @@ class TextRules:
     def apply(self, labels: Labels) -> None:
         """Change labels so that they agree with the rules.
 
-        If `patterns` has a rule on hyphens, tokens end on both sides of one or on neither. The
-        `clitics` and the punctuation marks of `patterns` are tokens. No token ends inside an emoji,
-        or inside a token of `patterns` except where a space is missing. Sentences end, or go on, as
-        the rules of `corpus.sentence_ends` in `patterns` say; one ends after `final_words`, and
-        none after `abbreviations`. A full stop at the end of a sentence is a token, unless the word
-        before it is in `abbreviated` or `abbreviations`. Later steps overrule earlier ones.
+        The `clitics` and the punctuation marks of `patterns` are tokens. No token ends inside an
+        emoji, or inside a token of `patterns` except where a space is missing. If `patterns` has a
+        rule on hyphens, tokens end on both sides of one, unless it begins a clitic, or on neither.
+        Sentences end, or go on, as the rules of `corpus.sentence_ends` in `patterns` say; one ends
+        after `final_words`, and none after `abbreviations`. A full stop at the end of a sentence is
+        a token, unless the word before it is in `abbreviated` or `abbreviations`. These steps
+        follow each other, and later ones overrule earlier ones.
         """
-        self._repair_hyphens(labels)
-        self._cut_clitics(labels)
+        hyphens = self._cut_clitics(labels)
         self._apply_patterns(labels)
+        self._repair_hyphens(labels, hyphens)
         self._end_sentences(labels)
         self._move_ends(labels)
 
@@ -89,13 +90,14 @@ class TextRules:
             re.IGNORECASE,
         )
 
-    def _cut_clitics(self, labels: Labels) -> None:
-        """Change labels so that `clitics` are tokens.
+    def _cut_clitics(self, labels: Labels) -> list[int]:
+        """Change labels so that `clitics` are tokens; return the symbols of their hyphens.
 
         A clitic is cut off only if it is in lower case, or in capitals after two capitals: the
         surname `Nguyen-Tu` has no pronoun. The network decides on others, and on a text with
         decomposed accents.
         """
+        hyphens: list[int] = []
         for begin, text in labels.placed_texts() if self.clitics else ():
             if not unicodedata.is_normalized("NFC", text):
                 continue
@@ -111,6 +113,8 @@ class TextRules:
                 if clitic:
                     labels.ends[first - 1] = TOKEN
                     labels.end_tokens(stop - 1)
+                    hyphens.append(int(first))
+        return hyphens
 
     def _apply_patterns(self, labels: Labels) -> None:
         """Change labels so that tokens are as the `patterns` of `corpus.patterns` say."""
@@ -134,12 +138,16 @@ class TextRules:
                     labels.end_tokens(first - 1 - int(is_space[first - 1]))
                 labels.join(slice(first, last))
 
-    def _repair_hyphens(self, labels: Labels) -> None:
-        """Change labels so that no token begins or ends with a hyphen of HYPHENS in `patterns`."""
+    def _repair_hyphens(self, labels: Labels, exceptions: Sequence[int]) -> None:
+        """Change labels so that no token begins or ends with a hyphen of HYPHENS in `patterns`.
+
+        exceptions: the symbols of hyphens that are left as they are.
+        """
         for names, hyphen in HYPHENS.items():
             if not set(names) & set(self.patterns):
                 continue
             symbols = labels.find_symbols(partial(_find_starts, hyphen))
+            symbols = symbols[~np.isin(symbols, exceptions)]
             is_end = labels.ends != INSIDE
             is_wrong = is_end[symbols - 1] != is_end[symbols]
             split, _ = names

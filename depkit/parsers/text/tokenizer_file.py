@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MAX_LAYERS, MAX_DILATION = 32, 1000  # more is damage
 TABLES, PACKED_TABLES = "tokenizer", "tokenizer.zlib"  # their names in the metadata of the file
-_MAX_TABLES = 1 << 26  # bytes
+_MAX_TABLES = 1 << 23  # bytes; those of Hebrew, the largest ones, have 170,000
 # From the file of a tokenizer, the number of characters, and the description, to its engine
 MakeEngine = Callable[[Path, int, dict[str, Any]], Engine]
 
@@ -83,6 +83,8 @@ def _pack(text: str) -> str:
 
 
 def _unpack(packed: str) -> str:
+    if len(packed) > _MAX_TABLES:
+        raise ValueError("its tables are too large")
     unpacker = zlib.decompressobj()
     content = unpacker.decompress(base64.b85decode(packed), _MAX_TABLES)
     if not unpacker.eof:

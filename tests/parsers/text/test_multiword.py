@@ -76,6 +76,12 @@ def test_tokens_that_are_single_words_in_the_treebank_are_not_split():
     assert table.never == {"carlo"}
     assert table.check("CARLO", ("CAR", "LO")) is None and table.words("Carlo") is None
     assert table.check("serlo", ("ser", "lo")) == ("ser", "lo")
+    elided = [("l’" + x, ("l’", x)) for x in ("air", "eau", "or")] * 2
+    french = build_multiword_table([*elided, ("l’a", ("l’a",))])
+    for apostrophe in "'’":
+        assert french.check(f"l{apostrophe}a", (f"l{apostrophe}", "a")) is None
+        words = (f"l{apostrophe}", "ami")
+        assert french.check("".join(words), words) == words
     others = [("pelo", ("pelo",)), ("Carlo", ("Car", "lo"))]
     assert build_multiword_table([*seen, ("Carlo", ("Carlo",))], others).never == set()
 

@@ -159,6 +159,15 @@ def test_a_clitic_that_is_cut_off_is_one_word(monkeypatch):
     assert tokens[-1] == (2, 5, None)
 
 
+@pytest.mark.parametrize("end", [0, 1])
+def test_no_token_begins_or_ends_with_a_dash_beside_a_token_of_a_pattern(end, monkeypatch):
+    predict_everywhere(end, monkeypatch)
+    tokenizer = make_tokenizer(patterns=("ampersand", "file name", "split hyphens"))
+    for text in ("B–AT&T", "AT&T–b", "a–b.pdf", "a-b–AT&T c"):
+        tokens = [text[x:y] for x, y, _ in chain.from_iterable(tokenizer.segment([text])[0])]
+        assert "–" in tokens and tokens[-1] != "b–"
+
+
 def test_a_clitic_is_cut_off_also_if_hyphens_join_words(monkeypatch):
     """The network ends nothing."""
     predict_everywhere(0, monkeypatch)
