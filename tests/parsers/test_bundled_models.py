@@ -160,8 +160,8 @@ def test_a_japanese_word_can_precede_and_follow_a_name_without_a_space():
     tokenizer = depkit.load("ja", engine="onnx").tokenizer
     for technical in ("v1.2.3", "C++", "#tag", "https://a.org/b", "a@b.jp"):
         text = f"昨日{technical}を見た。"
-        ((before, token, *_),) = tokenizer.segment([text])[0]
-        assert (text[: before[1]], text[token[0] : token[1]]) == ("昨日", technical)
+        (tokens,) = tokenizer.segment([text])[0]
+        assert (2, 2 + len(technical)) in [token[:2] for token in tokens]
 
 
 def test_front_matter(tmp_path):
