@@ -167,6 +167,15 @@ PATTERNS = {
     # Like number, for treebanks in which a time such as 10:30 is three tokens
     "decimal": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:]\d)\d*(?:[.,]\d+)+(?!:?\d)"), False),
     "number": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:]\d)\d*(?:[.,:]\d+)+"), False),
+    # With spaces between thousands, as in French `20 000`
+    "spaced number": Pattern(
+        re.compile(r"\d\s\d"),
+        re.compile(
+            r"[1-9](?<![\w.,:/-].)(?<!\d\s.)\d{0,2}(?:\s\d{3})+(?:[.,]\d+)?(?!\w|[.,:/-]\d|\s\d)"
+        ),
+        False,
+        min_matches=5,
+    ),
     "telephone": Pattern(
         re.compile(r"\d-\d"),
         re.compile(r"\d(?<![\w-]\d)(?:\d{2}-\d{4}|\d*(?:-\d+){2,})(?![\w-])"),

@@ -29,7 +29,7 @@ def test_patterns_that_the_treebank_contradicts_are_not_used():
     def chosen(*sentences):
         return set(module.choose_patterns(passages_of(sentences)))
 
-    frequent = {"joined measure", "split measure", "gershayim"}
+    frequent = {"joined measure", "split measure", "spaced number", "gershayim"}
     always = set(PATTERNS) - frequent | set(MARKS) | {"split ranges", "split hyphens"}
     assert chosen("a") == always
     assert chosen("« a » , b") == always
