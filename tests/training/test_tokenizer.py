@@ -261,23 +261,25 @@ def without_spaces(sentences):
     return parse(text)
 
 
-def test_pairs_of_characters_are_read_where_words_have_no_spaces_between_them(tiny, tmp_path):
+def test_pairs_of_characters_are_read_where_words_have_no_spaces_between_them(tmp_path):
     sentences = without_spaces(["a b cd a", "bd a b c", "a bd c bd", "b cd b c a", "a b a bd"] * 4)
     settings = replace(RECIPE.tokenizer, pairs=64, rate=0.01)
     tokenizer, _ = module.train_tokenizer(settings, sentences, sentences, CPU)
     assert tokenizer.network.pairs.num_embeddings == 64
-    text = make_passages(sentences)[0].text
     write_tokenizer(tmp_path, tokenizer, {}, "int8")
-    assert read_tokenizer(tmp_path, CPU).segment([text]) == tokenizer.segment([text])
-    mixed = [*sentences, *tiny]
-    for sentence in mixed:
-        sentence.file = f"{'xx' if sentence in sentences else 'en'}-ud-train.conllu"
-    for train, first, pairs in ((tiny, "", 0), (mixed, "xx", 64), (mixed, "en", 0)):
-        names = [first, "en" if first == "xx" else "xx"] if first else [""]
-        other, _ = module.train_tokenizer(
-            settings, train, train, CPU, max_time=1e-9, treebanks=names
+    weight = tokenizer.network.pairs.weight
+    loaded = read_tokenizer(tmp_path, CPU).network.pairs.weight
+    assert (loaded - weight).abs().max() < weight.abs().max() / 100
+    spaced = parse("".join(row(i, "ab", i - 1, "x") for i in range(1, 9)) + "\n")
+    for name, part in (("joined", sentences), ("spaced", spaced)):
+        for sentence in part:
+            sentence.file = f"{name}-ud-train.conllu"
+    mixed = [*sentences, *spaced]
+    for names, pairs in ((["joined", "spaced"], 64), (["spaced", "joined"], 0)):
+        tokenizer, _ = module.train_tokenizer(
+            settings, mixed, mixed, CPU, max_time=1e-9, treebanks=names
         )
-        assert other.network.num_pairs == pairs
+        assert tokenizer.network.num_pairs == pairs
 
 
 def test_a_pair_is_a_character_and_the_following_one():
@@ -289,10 +291,10 @@ def test_a_pair_is_a_character_and_the_following_one():
         first, second, padded = (
             network(torch.tensor([[5, 6, last]]), torch.tensor([3]))[0] for last in (7, 8, 0)
         )
-        assert (first[:, 0] == second[:, 0]).all()
-        assert (first[:, 1:] != second[:, 1:]).any(-1).all()
+        torch.testing.assert_close(first[:, 0], second[:, 0])
+        assert ((first - second)[:, 1:].abs().amax(-1) > 1e-3).all()
         shorter, _ = network(torch.tensor([[5, 6]]), torch.tensor([2]))
-        assert (shorter == padded[:, :2]).all()  # padding makes no difference
+        torch.testing.assert_close(shorter, padded[:, :2])  # padding makes no difference
         assert len(torch.unique(network.train()(torch.full((1, 99), 5), torch.tensor([99]))[0])) > 3
     network.eval()
     characters, sizes = np.array([[5, 6, 7, 5, 6], [6, 7, 5, 0, 0]]), np.array([5, 3])
