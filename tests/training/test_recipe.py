@@ -156,6 +156,7 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("bilstm", None, ["family=easyfirst"]), "family is 'easyfirst'; it can be biaffine"),
         (("bilstm", None, ["calibration.arc=2"]), "calibration .* cannot be set"),
         (("tagger", None, ["scorer.predict=[]"]), "nothing to predict"),
+        (("selfatt", None, ["tokenizer.pairs=100"]), "pairs is 100; it must be 0 or a power"),
         (("selfatt", None, ["encoder=3"]), "encoder is a table of settings, not 3"),
     ],
 )
