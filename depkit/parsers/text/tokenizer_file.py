@@ -79,14 +79,14 @@ def write_tokenizer(
 
 
 def _pack(text: str) -> str:
-    return base64.b85encode(zlib.compress(text.encode(), level=9)).decode()
+    return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
 
 
 def _unpack(packed: str) -> str:
     if len(packed) > _MAX_TABLES:
         raise ValueError("its tables are too large")
     unpacker = zlib.decompressobj()
-    content = unpacker.decompress(base64.b85decode(packed), _MAX_TABLES)
+    content = unpacker.decompress(base64.b64decode(packed, validate=True), _MAX_TABLES)
     if not unpacker.eof:
         raise ValueError("its tables are too large, or their end is missing")
     return content.decode()
