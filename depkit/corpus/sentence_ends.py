@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 
+from depkit.corpus.list_items import LIST_MARK
 from depkit.corpus.patterns import AFTER_UNIT, EMOTICON
 
 _LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # or an accent, which can be the last part of a letter
@@ -63,8 +64,6 @@ _ABBREVIATED = {"AC", "BC", "DC", "AD", "EU", "LA", "NB", "NY", "PS", "SA", "SL"
 _SPACED_MARK = re.compile(r"(?<=\s)(?:[,;/%)\]}](?!\S)|»(?!\w))")
 _ELLIPSIS = re.compile(rf"(?:…|\.(?<=\.\.\.))(?=\s+({_LETTER}))")
 _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
-# A number, a letter or a bullet at the beginning of a line
-_LIST_MARK = re.compile(r"^[^\S\n]*(?:\d{1,3}[.)]|[a-z][.)]|[*•·#>→–—-])(?=\s)", re.MULTILINE)
 _LONGEST_IN_CAPITALS = 3  # letters
 _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
@@ -79,6 +78,7 @@ _UNSPACED_ABBREVIATIONS = frozenset(
     " kpt lat loc maks max min obr okr pow prof prov resp roz sbr tel woj wyd"
     " ген гор грн нем пос род руб тел".split()
 )
+_BULLETS = frozenset("*•▪●")
 _CLOSING = frozenset("\"')]}»”’」』）】")
 _MAX_CLOSING = 3  # closing marks between a final mark and the end of a sentence
 _LONGEST_ENCLOSED = 80  # characters
@@ -168,7 +168,7 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
             if _kind_of_initial(text, match.start()) in names:
                 yield match.start()
     if "list marks" in names:
-        for match in _LIST_MARK.finditer(text):
+        for match in LIST_MARK.finditer(text):
             yield match.end() - 1
     if "spaced marks" in names:
         for match in _SPACED_MARK.finditer(text):
@@ -272,14 +272,19 @@ def is_unfinished(text: str, offset: int) -> bool:
 def move_end(text: str, offset: int, names: Container[str]) -> int:
     """Return where a sentence ends that seems to end after the character at an offset.
 
-    This is the offset itself unless a rule with one of these names says otherwise. It is -1 if no
-    sentence ends there: where `is_enclosed` or `is_unfinished` returns True, and inside joined
+    This is the offset itself unless a rule with one of these names says otherwise, or a bullet
+    between white space is there, which belongs to the next sentence. It is -1 if no sentence ends
+    there: where `is_enclosed` or `is_unfinished` returns True, and inside joined
     characters. There, however, a sentence that seems to end after a final mark ends after the
     final and closing marks that follow it, unless it goes on with a lower-case letter, a comma or a
     Japanese particle.
     """
     if offset + 1 == len(text):
         return offset
+    if text[offset] in _BULLETS and text[offset + 1].isspace():
+        before = text[max(0, offset - _WINDOW) : offset]
+        if before[-1:].isspace():
+            return offset - len(before) + len(before.rstrip()) - 1 if before.strip() else -1
     if text[offset + 1].isspace() or JOINED not in names or not is_joined(text, offset):
         goes_on = (ENCLOSED in names and is_enclosed(text, offset)) or (
             UNFINISHED in names and is_unfinished(text, offset)

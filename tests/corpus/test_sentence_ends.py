@@ -139,6 +139,25 @@ def test_an_end_inside_joined_characters_is_moved_to_closing_marks_or_left_out(t
     assert (text[: end + 1] + "|" + text[end + 1 :] if end >= 0 else text) == moved
 
 
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("a *| b", "a| * b"),
+        ("a\n  •| b", "a|\n  • b"),
+        ("a*| b", "a*| b"),
+        ("a -| b", "a -| b"),
+        (" *| b", " * b"),
+        ("*| b", "*| b"),
+        ("a" + " " * 40 + "*| b", "a" + " " * 40 + "* b"),
+        ("a *|", "a *|"),
+    ],
+)
+def test_a_sentence_ends_before_a_bullet_and_not_after_it(text, moved):
+    offset, text = text.index("|") - 1, text.replace("|", "")
+    end = move_end(text, offset, ())
+    assert (text[: end + 1] + "|" + text[end + 1 :] if end >= 0 else text) == moved
+
+
 @pytest.mark.parametrize("text", ["a", "(a", "(a,", "(a.)", "5."])
 def test_the_end_of_a_text_ends_a_sentence(text):
     assert move_end(text, len(text) - 1, {JOINED, ENCLOSED, UNFINISHED}) == len(text) - 1

@@ -14,6 +14,7 @@ from string import digits
 import numpy as np
 
 from depkit.corpus.equivalents import is_ignorable
+from depkit.corpus.list_items import find_list_items
 from depkit.corpus.patterns import HYPHENS, begins_token, find_marks, find_tokens
 from depkit.corpus.sentence_ends import (
     MISSING_SPACES,
@@ -169,7 +170,10 @@ class TextRules:
         labels.ends[symbols] = np.minimum(labels.ends[symbols], TOKEN)
 
     def _move_ends(self, labels: Labels) -> None:
-        """Move or remove sentence ends as `move_end` says, and cut full stops off final words."""
+        """Move or remove sentence ends as `move_end` says, and add those before items of lists.
+
+        Full stops at the ends are cut off final words.
+        """
         ends, offsets = labels.ends, labels.offsets
         for begin, text in labels.placed_texts():
             start, stop = np.searchsorted(offsets, (begin, begin + len(text))).tolist()
@@ -179,8 +183,9 @@ class TextRules:
                 end = move_end(text, offset, self.patterns)
                 if end != offset:
                     ends[start + index] = TOKEN
-                if end > offset:
+                if end not in {offset, -1}:
                     ends[labels.symbols_at([begin + end])] = SENTENCE
+            ends[labels.symbols_at([begin + end for end in find_list_items(text)])] = SENTENCE
             ends[stop - 1] = SENTENCE
             last = start + np.flatnonzero(ends[start:stop] == SENTENCE)
             for symbol in last[ends[last - 1] == INSIDE].tolist():

@@ -94,6 +94,18 @@ def test_no_sentence_ends_at_a_continuation(text, name, ends, monkeypatch):
     assert "".join(text[sentence[-1][1] - 1] for sentence in sentences) == ends
 
 
+@pytest.mark.parametrize("end", [0, 2])
+def test_a_sentence_ends_before_an_item_of_a_list(end, monkeypatch):
+    """The network ends nothing, or sentences wherever it can."""
+    predict_everywhere(end, monkeypatch)
+    texts = ["b a:\n- a\n- b\n• c.", "a * b", "a)\na) b\nb) c"]
+    sentences = make_tokenizer(patterns=("list marks", "unfinished sentences")).segment(texts)
+    starts = [[sentence[0][0] for sentence in text] for text in sentences]
+    assert starts[0] == ([0, 5, 9, 13] if end == 0 else [0, 3, 5, 9, 13, 16])
+    assert starts[1] == ([0] if end == 0 else [0, 2])
+    assert {3, 8} <= set(starts[2])
+
+
 def test_a_sentence_ends_at_a_question_mark(monkeypatch):
     """The network ends nothing, and the pattern is used only if the tokenizer has it."""
     predict_everywhere(0, monkeypatch)
