@@ -322,8 +322,8 @@ class Parser(ABC):
         unknown = self.tagging.unknown_words(sentences)
         best = self.network.tag_scores(batch).fetch_best(unknown).wait()
         tagged = []
-        for row, sentence in enumerate(sentences):
-            columns = self.tagging.columns(sentence, row, best, tags)
+        all_columns = self.tagging.columns(sentences, unknown, best, tags)
+        for sentence, columns in zip(sentences, all_columns, strict=True):
             result = sentence.with_columns(columns) if columns else sentence
             tree, values = sentence.constituents, columns.get("xpos", columns.get("upos"))
             if tree is not None and values and tags == "predict":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depkit.parsers.columns.lemmas import ABSENT, CANDIDATES
+from depkit.parsers.columns.lemmas import CANDIDATES
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,7 @@ class ColumnArrays(dict[str, np.ndarray]):
         for name, logits in self.items():
             count = min(CANDIDATES[name], logits.shape[-1])
             indices, scores = best_probabilities(logits[row, position], count)
-            for key, values in ((f"{name}_score", scores), (f"{name}_best", indices)):
-                best[key] = np.full((*logits.shape[:2], count), ABSENT, dtype=values.dtype)
-                best[key][row, position] = values
+            best[f"{name}_best"], best[f"{name}_score"] = indices, scores
         return best
 
     def fetch_best(self, unknown: np.ndarray | None) -> Finished:

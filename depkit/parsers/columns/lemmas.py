@@ -1,6 +1,6 @@
 """Lemmas from the lemma dictionary, and from edit scripts for words that it does not have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -10,7 +10,8 @@ from depkit.parsers.columns.lemmatizer import TAGS_MARGIN, Lemmatizer, Scored
 
 # How many of the network's best values are candidates for an unknown word: edit scripts and tags
 CANDIDATES = {"lemma": 4, "upos": 3, "xpos": 3, "feats": 3}
-ABSENT = -1  # in place of the index of a value, at words that are in the dictionary
+
+Candidates = dict[str, list[Scored]]  # of a word: the best values of each column, with their scores
 
 
 def choose_lemmas(
@@ -18,8 +19,7 @@ def choose_lemmas(
     sentence: Sentence,
     *,
     tags: Mapping[str, list[str]],
-    symbols: Mapping[str, Sequence[str]],
-    best: Mapping[str, np.ndarray],
+    candidates: Mapping[int, Candidates],
 ) -> list[str]:
     """Choose the lemmas of a sentence.
 
@@ -27,44 +27,52 @@ def choose_lemmas(
         lemmatizer: The lemmatizer of the model.
         sentence: A sentence.
         tags: The predicted columns by name, which are used instead of those of the sentence.
-        symbols: All edit scripts ("lemma"), and all values of each predicted column.
-        best: The result of `ColumnScores.best` for the words of the sentence, [words, candidates].
+        candidates: Those of the words that the dictionary does not have, by their 0-based indices.
+            A word that it only has with another UPOS has none.
     """
     columns = (tags.get(name, getattr(sentence, name)) for name in ("upos", "xpos", "feats"))
     tags_of_words = list(zip(*columns, strict=True))
     lemmas = lemmatizer.look_up(sentence.form, tags_of_words)
-    unknown = [word for word, lemma in enumerate(lemmas) if lemma is None]
-    if unknown:
-        scripts = _read_candidates("lemma", unknown, symbols, best)
-        candidates = [
-            _read_candidates(name, unknown, symbols, best, margin=TAGS_MARGIN) for name in tags
-        ]
-        for word, *values in zip(unknown, scripts, *candidates, strict=True):
-            lemmas[word] = lemmatizer.guess(
-                sentence.form[word], tags_of_words[word], values[0],
-                dict(zip(tags, values[1:], strict=True)),
+    chosen = []
+    for word, lemma in enumerate(lemmas):
+        if lemma is None:
+            values = candidates.get(word, {})
+            lemma = lemmatizer.guess(
+                sentence.form[word], tags_of_words[word], values.get("lemma", ()),
+                {name: values[name] for name in tags if name in values},
             )  # fmt: skip
-    return [lemma for lemma in lemmas if lemma is not None]
+        chosen.append(lemma)
+    return chosen
 
 
-def _read_candidates(
-    name: str, words: Sequence[int], symbols: Mapping[str, Sequence[str]],
-    best: Mapping[str, np.ndarray], *, margin: float = inf,
-) -> list[list[Scored]]:  # fmt: skip
-    """Return the best values of a column with their scores, for each of some words.
+def read_candidates(
+    best: Mapping[str, np.ndarray], symbols: Mapping[str, Sequence[str]]
+) -> Iterator[Candidates]:
+    """Yield the candidates of each unknown word of a batch.
 
-    The list is empty for a word that the dictionary has with another UPOS. margin: values whose
-    score is lower than the highest one by this much or more are left out.
+    Tags whose score is lower than the highest one by TAGS_MARGIN or more are left out.
+
+    Args:
+        best: The result of `ColumnScores.best`.
+        symbols: All edit scripts ("lemma"), and all values of each predicted column.
     """
-    values = symbols[name]
-    indices, scores = (best[f"{name}_{kind}"][words].tolist() for kind in ("best", "score"))
-    return [
-        [
+    scored = [
+        _read_values(best[f"{name}_best"], best[f"{name}_score"], values, name == "lemma")
+        for name, values in symbols.items()
+    ]
+    for values in zip(*scored, strict=True):
+        yield dict(zip(symbols, values, strict=True))
+
+
+def _read_values(
+    indices: np.ndarray, scores: np.ndarray, values: Sequence[str], keeps_all: bool
+) -> Iterator[list[Scored]]:
+    """Yield the best values of a column for each word; indices and scores: [words, candidates]."""
+    margin = inf if keeps_all else TAGS_MARGIN
+    for row, row_scores in zip(indices.tolist(), scores.tolist(), strict=True):
+        lowest = row_scores[0] - margin
+        yield [
             (values[index], score)
             for index, score in zip(row, row_scores, strict=True)
-            if score > row_scores[0] - margin
+            if score > lowest
         ]
-        if row[0] != ABSENT
-        else []
-        for row, row_scores in zip(indices, scores, strict=True)
-    ]

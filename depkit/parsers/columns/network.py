@@ -13,7 +13,7 @@ from depkit.nn.biaffine import MLP
 from depkit.nn.means import align_values, log_mean
 from depkit.nn.soft_targets import SoftColumn, soft_cross_entropy
 from depkit.parsers.columns.config import TagScorer
-from depkit.parsers.columns.lemmas import ABSENT, CANDIDATES
+from depkit.parsers.columns.lemmas import CANDIDATES
 from depkit.parsers.columns.mean_scores import MeanScores
 from depkit.parsers.columns.soft_targets import WEIGHT
 from depkit.parsers.engine.device import PendingCopies, best_indices, fetch, send
@@ -63,7 +63,7 @@ class ColumnScores(dict[str, Tensor]):
         Returns the indices of the best values of each column, [batch, length]. With a dictionary,
         the lemmas are replaced by the candidates of unknown words: for each column, "COLUMN_best",
         the indices of the best values, and "COLUMN_score", their log-probabilities. Both are
-        [batch, length, CANDIDATES[column]], and ABSENT at all other words.
+        [words, CANDIDATES[column]].
         """
         if "lemma" not in self or unknown is None:
             return {name: best_indices(logits) for name, logits in self.items()}
@@ -72,9 +72,7 @@ class ColumnScores(dict[str, Tensor]):
         for name, logits in self.items():
             count = min(CANDIDATES[name], logits.shape[-1])
             chosen = logits[row, position].log_softmax(-1).topk(count)
-            for key, values in ((f"{name}_score", chosen.values), (f"{name}_best", chosen.indices)):
-                best[key] = values.new_full((*logits.shape[:2], count), ABSENT)
-                best[key][row, position] = values
+            best[f"{name}_best"], best[f"{name}_score"] = chosen.indices, chosen.values
         return best
 
     def fetch_best(self, unknown: np.ndarray | None) -> PendingCopies:

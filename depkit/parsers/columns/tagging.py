@@ -1,12 +1,12 @@
 """From the best values of a network to the columns of sentences: tags, FEATS and lemmas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.parsers.columns.lemmas import choose_lemmas
+from depkit.parsers.columns.lemmas import Candidates, choose_lemmas, read_candidates
 from depkit.parsers.columns.lemmatizer import Lemmatizer
 from depkit.parsers.inputs.known_characters import KnownCharacters
 from depkit.parsers.inputs.vocabulary import Vocabulary, column_values
@@ -45,39 +45,55 @@ class Tagging:
         return np.array(unknown, dtype=np.int64).reshape(-1, 2).T.copy()
 
     def columns(
-        self, sentence: Sentence, row: int, best: Mapping[str, np.ndarray], tags: str
-    ) -> dict[str, list[str]]:
-        """Return the predicted columns of a sentence, without those that it keeps.
+        self,
+        sentences: Sequence[Sentence],
+        unknown: np.ndarray | None,
+        best: Mapping[str, np.ndarray],
+        tags: str,
+    ) -> Iterator[dict[str, list[str]]]:
+        """Yield the predicted columns of each sentence of a batch, without those that it keeps.
 
         Args:
-            sentence: A sentence of a batch.
-            row: Its index in the batch.
-            best: The result of `ColumnScores.best` for the batch.
+            sentences: The sentences of the batch.
+            unknown: Their `unknown_words`.
+            best: The result of `ColumnScores.best`.
             tags: As for `columns_to_predict`.
         """
-        names = columns_to_predict(sentence, tags) & self.names
-        columns = {
-            name: self.symbols(name, best[name][row], len(sentence))
-            for name in sorted(names - {"lemma"})
-        }
-        if "lemma" not in names:
-            return columns
+        all_names = [columns_to_predict(sentence, tags) & self.names for sentence in sentences]
+        candidates: dict[int, dict[int, Candidates]] = {}  # by row and word
+        if unknown is not None and any("lemma" in names for names in all_names):
+            symbols = {name: self.vocabulary.columns[name].symbols for name in sorted(self.names)}
+            words = zip(*unknown.tolist(), read_candidates(best, symbols), strict=True)
+            for row, position, values in words:
+                candidates.setdefault(row, {})[position - 1] = values
+        for row, (sentence, names) in enumerate(zip(sentences, all_names, strict=True)):
+            columns = {
+                name: self.symbols(name, best[name][row], len(sentence))
+                for name in sorted(names - {"lemma"})
+            }
+            if "lemma" in names and self.lemmatizer is None:
+                scripts = self.symbols("lemma", best["lemma"][row], len(sentence))
+                columns["lemma"] = column_values(self.respell(sentence), "lemma", scripts)
+            elif "lemma" in names:
+                columns["lemma"] = self._lemmas(sentence, columns, candidates.get(row, {}))
+            yield columns
+
+    def _lemmas(
+        self,
+        sentence: Sentence,
+        tags: Mapping[str, list[str]],
+        candidates: Mapping[int, Candidates],
+    ) -> list[str]:
+        """Choose the lemmas of a sentence; see `choose_lemmas`."""
+        assert self.lemmatizer
         known = self.respell(sentence)
-        if self.lemmatizer is None:
-            scripts = self.symbols("lemma", best["lemma"][row], len(sentence))
-            return columns | {"lemma": column_values(known, "lemma", scripts)}
-        words = slice(1, len(sentence) + 1)
-        symbols = {name: self.vocabulary.columns[name].symbols for name in ("lemma", *columns)}
-        candidates = {key: array[row, words] for key, array in best.items()}
-        lemmas = choose_lemmas(
-            self.lemmatizer, known, tags=columns, symbols=symbols, best=candidates
-        )
+        lemmas = choose_lemmas(self.lemmatizer, known, tags=tags, candidates=candidates)
         if known is not sentence:
             lemmas = [
                 lemma if lemma != spelling or any(map(str.isalnum, form)) else form
                 for form, spelling, lemma in zip(sentence.form, known.form, lemmas, strict=True)
             ]  # punctuation stays its own lemma
-        return columns | {"lemma": lemmas}
+        return lemmas
 
     def symbols(self, column: str, indices: np.ndarray, words: int) -> list[str]:
         """Return the values of a column of a sentence of some words.

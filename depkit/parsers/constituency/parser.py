@@ -62,38 +62,28 @@ class ConstituencyParser(Parser):
         check_lengths(sentences, MAX_CUBIC_WORDS)
         words = np.array([len(sentence) for sentence in sentences])
         scores = self.network.score(batch)
-        pending = scores.columns.fetch_best(self.tagging.unknown_words(sentences))
+        unknown = self.tagging.unknown_words(sentences)
+        pending = scores.columns.fetch_best(unknown)
         best_scores, labels = find_best_labels(scores.best_labels, words)
         trees, _ = decode_spans(best_scores, words)
-        best = pending.wait()
-        return [
-            self._make_sentence(
-                sentence, row, nodes=trees[row], labels=labels[row], best=best, tags=tags
-            )
-            for row, sentence in enumerate(sentences)
-        ]
+        all_columns = self.tagging.columns(sentences, unknown, pending.wait(), tags)
+        return list(map(self._make_sentence, sentences, trees, labels, all_columns))
 
     def _make_sentence(
         self,
         sentence: Sentence,
-        row: int,
-        *,
         nodes: np.ndarray,
         labels: np.ndarray,
-        best: Mapping[str, np.ndarray],
-        tags: str,
+        columns: Mapping[str, Sequence[str]],
     ) -> Sentence:
         """Make a sentence with its tree and tags.
 
         Args:
-            sentence: A sentence of a batch.
-            row: Its index in the batch.
+            sentence: A sentence.
             nodes: The spans of its binary tree, [spans, 2] (start, end), with padding.
             labels: The best label of each span, [n + 1, n + 1].
-            best: The result of `ColumnScores.best` for the batch.
-            tags: As for `columns_to_predict`.
+            columns: Its predicted columns.
         """
-        columns = self.tagging.columns(sentence, row, best, tags)
         tagged = sentence.with_columns(columns) if columns else sentence
         symbols = self.vocabulary.columns[COLUMN].symbols
         spans = []

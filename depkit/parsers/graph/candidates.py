@@ -59,11 +59,9 @@ def parse_candidates(
     scores = parser.network.score(batch)
     arc = scores.fetch_arcs()
     num_words = np.array([len(sentence) for sentence in sentences])
-    best_columns = scores.fetch_columns(parser.tagging.unknown_words(sentences))
-    columns = [
-        parser.tagging.columns(sentence, row, best_columns, tags)
-        for row, sentence in enumerate(sentences)
-    ]
+    unknown = parser.tagging.unknown_words(sentences)
+    best_columns = scores.fetch_columns(unknown)
+    columns = list(parser.tagging.columns(sentences, unknown, best_columns, tags))
     constraints: list[Constraints] | None = None
     allowed = None
     if request.valid:

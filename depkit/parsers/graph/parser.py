@@ -146,18 +146,20 @@ class GraphParser(Parser):
         num_words = np.array([len(sentence) for sentence in sentences])
         heads = self.decode(scores, num_words, **options)
         temperatures = self.config.calibration
+        unknown = self.tagging.unknown_words(sentences)
         arrays = scores.annotate(
-            heads, root_label=self.root_label, unknown=self.tagging.unknown_words(sentences),
-            probabilities=probabilities, temperatures=temperatures,
+            heads, root_label=self.root_label, unknown=unknown, probabilities=probabilities,
+            temperatures=temperatures,
         )  # fmt: skip
         if probabilities == "marginal":
             single_root = self._choose_decoding(**options).single_root
             arrays["arc_probability"] = head_marginals(
                 arrays.pop("arc"), heads, num_words, single_root, temperature=temperatures.marginal
             )
+        all_columns = self.tagging.columns(sentences, unknown, arrays, tags)
         parsed = [
-            self._make_sentence(sentence, row, heads, arrays=arrays, tags=tags)
-            for row, sentence in enumerate(sentences)
+            self._make_sentence(sentence, row, heads, arrays=arrays, columns=columns)
+            for row, (sentence, columns) in enumerate(zip(sentences, all_columns, strict=True))
         ]
         return self._add_deps(scores.graph, parsed) if self.predicts_deps else parsed
 
@@ -208,14 +210,18 @@ class GraphParser(Parser):
         heads: np.ndarray,
         *,
         arrays: dict[str, np.ndarray],
-        tags: str,
+        columns: dict[str, list[str]],
     ) -> Sentence:
         """Make a sentence of a batch with its tree, tags and probabilities.
 
-        row: the sentence's index in the batch; arrays: the results of the batch, [batch, length].
+        Args:
+            sentence: The sentence.
+            row: Its index in the batch.
+            heads: The heads of the batch, [batch, length].
+            arrays: The results of the batch.
+            columns: The predicted columns of the sentence, to which MISC is added if it changes.
         """
         words = slice(1, len(sentence) + 1)
-        columns = self.tagging.columns(sentence, row, arrays, tags)
         if "arc_probability" in arrays:
             arc, label = (arrays[f"{name}_probability"][row, words] for name in ("arc", "label"))
             columns["misc"] = add_probabilities(
