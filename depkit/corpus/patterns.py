@@ -30,6 +30,7 @@ class Pattern:
     is_complete: whether a token certainly ends at the end of a match, unless an ending can follow.
     min_matches: how often the pattern must occur in a treebank that it is used with.
     excluded: a match whose last character is inside a match of this pattern is no token.
+    like: the name of a pattern that treebanks treat alike, for those without any match.
     """
 
     hint: re.Pattern[str]
@@ -37,6 +38,7 @@ class Pattern:
     is_complete: bool
     min_matches: int = 0
     excluded: re.Pattern[str] | None = None
+    like: str = ""
 
 
 # Some top-level domains. Those that are frequent words, such as `it` and `me`, are missing: a full
@@ -52,6 +54,7 @@ _UNIT = (
     r"(?:km/h|m/s|[cdkmnµμ]?m[²³]?|[kmµμ]?g|[cdm]?l|ha|mph|ft|lbs?|oz|h|min|[ap]m|[AP]M"
     r"|[kmMG]?W|[kMG]Wh|[km]?V|[kMG]?Hz|[kMGT]i?B|[kMG]bit/s|°[CF]?|[%‰€])(?!\w)"
 )
+_CURRENCY = "[$£€¥₩₪₫₴₹₺₽฿￥＄￡]"
 # URLs end before the punctuation and the letters of Chinese, Japanese and Korean.
 _IN_URL = r"[^\s()<>\"“”«»\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
 # After the full stop of a measure, whose unit is hardly ever written with a full stop
@@ -188,6 +191,20 @@ PATTERNS = {
         re.compile("[א-ת](?:(?<=[א-ת]{2})[\"״][א-ת]{1,4}|[\"״][א-ת])(?![א-ת'\"״])"),
         False,
         min_matches=5,
+    ),
+    # Two tokens each, as in `5.5%`, `€5.50`, `US$20` and `5,50€`
+    "percentage": Pattern(re.compile("[%‰]"), re.compile(rf"({_AMOUNT})([%‰])(?!{_WORD})"), True),
+    "price": Pattern(
+        re.compile(_CURRENCY),
+        re.compile(rf"((?:(?<!{_WORD})[A-Z]{{1,3}})?{_CURRENCY})({_AMOUNT})"),
+        True,
+        like="percentage",
+    ),
+    "price before sign": Pattern(
+        re.compile(_CURRENCY),
+        re.compile(rf"({_AMOUNT})({_CURRENCY})(?!{_WORD})"),
+        True,
+        like="percentage",
     ),
     "joined measure": Pattern(_DIGITS, re.compile(_AMOUNT + _UNIT), True, min_matches=5),
     "split measure": Pattern(_DIGITS, re.compile(f"({_AMOUNT})({_UNIT})"), True, min_matches=5),

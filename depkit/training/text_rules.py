@@ -131,12 +131,13 @@ def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the names of the patterns that a treebank does not contradict, see `corpus.patterns`.
 
     At most a tenth of the matches in the treebank are other tokens than those of the pattern. Only
-    the treebank as which text is split is considered. A pattern of MARKS without a match is used. A
-    rule on HYPHENS is used if tokens begin or end with at most one in fifty of them.
+    the treebank as which text is split is considered. For a pattern without a match, the matches of
+    the pattern that it is `like` count, if there is one. A pattern of MARKS without a match is
+    used. A rule on HYPHENS is used if tokens begin or end with at most one in fifty of them.
     """
     passages = [passage for passage in passages if passage.treebank == 0]
-    for name, pattern in PATTERNS.items():
-        matches = [
+    are_wrong = {
+        name: [
             any(
                 passage.ends[start : stop - 1].any() or (is_end and not passage.ends[stop - 1])
                 for start, stop, is_end in spans
@@ -144,6 +145,10 @@ def choose_patterns(passages: Sequence[Passage]) -> Iterator[str]:
             for passage in passages
             for spans in find_matches(passage.text, pattern)
         ]
+        for name, pattern in PATTERNS.items()
+    }
+    for name, pattern in PATTERNS.items():
+        matches = are_wrong[name] or are_wrong.get(pattern.like, [])
         if len(matches) >= pattern.min_matches and 10 * sum(matches) <= len(matches):
             yield name
     for name in MARKS:

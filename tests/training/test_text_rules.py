@@ -37,6 +37,10 @@ def test_patterns_that_the_treebank_contradicts_are_not_used():
     assert chosen("a b,") == always - {"final marks"}
     assert chosen("5 km", "a@b.com") == always
     assert chosen(*["5 km"] * 5) == always | {"split measure"}
+    assert chosen("5 %") == always
+    assert chosen("5%") == always - {"percentage", "price", "price before sign"}
+    assert chosen("5%", "€ 6") == always - {"percentage", "price before sign"}
+    assert chosen("5 %", "€6") == always - {"price"}
     assert chosen(*["5km"] * 5, "a@b. com") == always - {"email"} | {"joined measure"}
 
 
