@@ -4,13 +4,19 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-# What an item begins with. The groups: a number, a letter, what follows them, and bullets that are
-# also frequent inside sentences. White space can be missing after other bullets, as in Japanese.
+# What an item begins with. The groups: a number, a letter, what follows them, a sign that is also
+# frequent inside sentences, and a bullet that is not. White space can be missing after Japanese
+# bullets; two of them are a placeholder, as in `○○さん`.
 _MARK = re.compile(
-    r"[^\S\n]*(?:(?:(\d{1,3})|([a-z]))([.)])(?=\s)|([*+·#→–—-])(?=\s)|[•‣▪●◦○■□◆◇➤►✓✔・])"
+    r"[^\S\n]*(?:\(?(?:(\d{1,3})|([a-z]|[а-я](?=\))))([.)])(?=\s)|([*·→–—-](?=\s)|・)"
+    r"|([•‣▪●◦○■□◆◇➤►✓✔])(?!\5))"
 )
-# The same at the beginning of a line, and the mark of a line that an e-mail quotes
-LIST_MARK = re.compile(rf"^(?:{_MARK.pattern}|[^\S\n]*>(?=\s))", re.MULTILINE)
+# The same at the beginning of a line, and the signs of titles and of lines that an e-mail quotes
+LIST_MARK = re.compile(rf"^(?:{_MARK.pattern}|[^\S\n]*[#>](?=\s))", re.MULTILINE)
+_LONG_WORD = re.compile(r"\S{30}|://")
+# What makes a dash one inside a sentence: the speaker follows direct speech, or there are numbers
+_SPEAKER = re.compile(r",\s*[–—]\s+[^\W\d_]")
+_NUMBERS = re.compile(r"\d\s*[–—-]\s+\d")
 
 Mark = tuple[str, int]  # the kind, such as "1." or "-", and the number or that of the letter
 NO_NUMBER = -1
@@ -21,16 +27,19 @@ def find_list_items(text: str) -> Iterator[int]:
 
     An item begins at the beginning of a line. Lines of a wrapped text can begin with the same
     characters by chance. So a mark other than `•` and its like only counts if the previous or the
-    next line has a mark, too, or if the previous line ends with a colon or has room for the first
-    word of the item. A number or a letter must also have a predecessor or a successor.
+    next line has a mark, too, apart from lines that are indented more, or if the previous line ends
+    with a colon or has room for the first word of the item. Numbers and letters must also count
+    from 0, 1 or a, or from the first line.
     """
     if "\n" not in text:
         return
     lines = text.split("\n")
     marks = list(map(_read_mark, lines))
-    consecutive = _find_consecutive(marks)
-    # Lines of one word are left out, because a long address is not wrapped.
-    width = max((len(line) for line in lines if len(line.split(None, 1)) > 1), default=0)
+    if not any(marks[1:]):
+        return
+    counted, grouped = _find_counted(marks), _find_grouped(lines, marks)
+    # Lines with an address are left out, because a long word is not wrapped, and those of one word.
+    width = max((len(x) for x in lines if " " in x.strip() and not _LONG_WORD.search(x)), default=0)
     start = 0  # of the current line
     for number, (previous, line) in enumerate(pairwise(lines), start=1):
         before, start = previous.rstrip(), start + len(previous) + 1
@@ -38,11 +47,12 @@ def find_list_items(text: str) -> Iterator[int]:
         if not (mark and before):
             continue
         kind, value = mark
-        is_beside_mark = any(marks[number - 1 : number + 2 : 2])
         first_words = " ".join(line.split(None, 2)[:2])  # the mark and the word after it
-        has_room = len(before) + 1 + len(first_words) <= width
-        is_item = is_beside_mark or has_room or before.endswith((":", "："))
-        if not kind or (is_item and (value == NO_NUMBER or mark in consecutive)):
+        has_room = len(before) + 1 + len(first_words) <= width and f" {kind}" not in line.strip()
+        is_item = number in grouped or has_room or before.endswith((":", "："))
+        if kind and (not is_item or _goes_on(before, line)):
+            continue
+        if value == NO_NUMBER or number in counted:
             yield start - len(previous) - 2 + len(before)
 
 
@@ -51,18 +61,59 @@ def _read_mark(line: str) -> Mark | None:
     match = _MARK.match(line)
     if match is None:
         return None
-    number, letter, end, bullet = match.groups()
+    number, letter, end, sign, _ = match.groups()
     if number:
         return f"1{end}", int(number)
-    return (f"a{end}", ord(letter)) if letter else (bullet or "", NO_NUMBER)
+    return (f"a{end}", ord(letter)) if letter else (sign or "", NO_NUMBER)
 
 
-def _find_consecutive(marks: Sequence[Mark | None]) -> set[Mark]:
-    """Return the numbers and letters that follow each other among the marks of their kind."""
-    last: dict[str, int] = {}
-    consecutive: set[Mark] = set()
-    for kind, number in filter(None, marks):
-        if number != NO_NUMBER and last.get(kind) == number - 1:
-            consecutive |= {(kind, number - 1), (kind, number)}
-        last[kind] = number
-    return consecutive
+def _find_counted(marks: Sequence[Mark | None]) -> set[int]:
+    """Return the indices of the numbers and letters that count on from the first one of their kind.
+
+    There are two or more; Markdown also counts 1, 1, 1. The first one is 0, 1 or a letter `a`, or
+    in the first line.
+    """
+    last: dict[str, tuple[int, int]] = {}  # the index and the number of the last one
+    counted: set[int] = set()
+    for index, mark in enumerate(marks):
+        if mark is None or mark[1] == NO_NUMBER:
+            continue
+        kind, number = mark
+        if kind in last and last[kind][1] in {number, number - 1}:
+            counted |= {last[kind][0], index}
+        elif index and number not in {0, 1, ord("a"), ord("а")}:
+            continue
+        last[kind] = index, number
+    return counted
+
+
+def _find_grouped(lines: Sequence[str], marks: Sequence[Mark | None]) -> set[int]:
+    """Return the indices of lines with marks that follow each other.
+
+    Between them, there can be lines that are indented more than the first one.
+    """
+    grouped: set[int] = set()
+    last = 0
+    is_open = False  # whether all lines since the last mark are indented more
+    for index, (line, mark) in enumerate(zip(lines, marks, strict=True)):
+        if mark:
+            if is_open:
+                grouped |= {last, index}
+            last, is_open = index, True
+        elif _indentation(line) <= _indentation(lines[last]):
+            is_open = False
+    return grouped
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """Whether a sentence goes on with the dash that a line begins with.
+
+    before: the previous line.
+    """
+    both = f"{before[-1:]}{line.strip()}"
+    speech = _SPEAKER.match(both)
+    return bool(_NUMBERS.match(both)) or (speech is not None and speech[0][-1].islower())

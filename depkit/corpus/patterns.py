@@ -30,7 +30,7 @@ class Pattern:
     is_complete: whether a token certainly ends at the end of a match, unless an ending can follow.
     min_matches: how often the pattern must occur in a treebank that it is used with.
     excluded: a match whose last character is inside a match of this pattern is no token.
-    like: the name of a pattern that treebanks treat alike, for those without any match.
+    like: the name of a similar pattern, whose matches count if a treebank has none of this one.
     """
 
     hint: re.Pattern[str]
@@ -75,6 +75,8 @@ _IN_FILE_NAME = rf"(?:{_WORD}|-)"
 # If one of these follows a name, an ending can belong to the same token, as in Swedish `H&M:s` and
 # `main.py:12`.
 _ENDING = re.compile(rf"{_WORD}|['’-]|[:?#=&+/]\w")
+# After a sign behind a number; in Russian `5%-ный` and Turkish `20€'luk`, it is not a token
+_NO_ENDING = rf"(?!{_WORD}|[-‐'’]\w)"
 # As `:-)`, `;D` and `^_^`, after white space. `<3` is missing, because it can be a comparison.
 EMOTICON = (
     r"[:;=^](?<!\S.)(?:(?<=[:;=])['’]?-?[()]+|(?<=[:;])(?:['’]?-?[DPp]+|-[/\\|*])|(?<=\^)_*\^)"
@@ -193,16 +195,18 @@ PATTERNS = {
         min_matches=5,
     ),
     # Two tokens each, as in `5.5%`, `€5.50`, `US$20` and `5,50€`
-    "percentage": Pattern(re.compile("[%‰]"), re.compile(rf"({_AMOUNT})([%‰])(?!{_WORD})"), True),
+    "percentage": Pattern(re.compile("[%‰]"), re.compile(rf"({_AMOUNT})([%‰]){_NO_ENDING}"), True),
     "price": Pattern(
         re.compile(_CURRENCY),
-        re.compile(rf"((?:(?<!{_WORD})[A-Z]{{1,3}})?{_CURRENCY})({_AMOUNT})"),
+        re.compile(
+            rf"((?<!{_WORD})[A-Z]{{1,3}}{_CURRENCY}|{_CURRENCY}(?<!{_WORD}.))({_AMOUNT})"
+        ),
         True,
         like="percentage",
     ),
     "price before sign": Pattern(
         re.compile(_CURRENCY),
-        re.compile(rf"({_AMOUNT})({_CURRENCY})(?!{_WORD})"),
+        re.compile(rf"({_AMOUNT})({_CURRENCY}){_NO_ENDING}"),
         True,
         like="percentage",
     ),

@@ -79,6 +79,8 @@ _UNSPACED_ABBREVIATIONS = frozenset(
     " ген гор грн нем пос род руб тел".split()
 )
 _BULLETS = frozenset("*•▪●")
+# One between white space that does not end a line, and before something else
+_BULLET = re.compile(r"(?:\s|\A)[*•▪●][^\S\n]+[^\s*•▪●]")
 _CLOSING = frozenset("\"')]}»”’」』）】")
 _MAX_CLOSING = 3  # closing marks between a final mark and the end of a sentence
 _LONGEST_ENCLOSED = 80  # characters
@@ -272,19 +274,20 @@ def is_unfinished(text: str, offset: int) -> bool:
 def move_end(text: str, offset: int, names: Container[str]) -> int:
     """Return where a sentence ends that seems to end after the character at an offset.
 
-    This is the offset itself unless a rule with one of these names says otherwise, or a bullet
-    between white space is there, which belongs to the next sentence. It is -1 if no sentence ends
-    there: where `is_enclosed` or `is_unfinished` returns True, and inside joined
-    characters. There, however, a sentence that seems to end after a final mark ends after the
-    final and closing marks that follow it, unless it goes on with a lower-case letter, a comma or a
-    Japanese particle.
+    This is the offset itself unless a rule with one of these names says otherwise. If the character
+    is a bullet between white space, the sentence ends before it, or nowhere if nothing precedes it,
+    but not if a line or several bullets end there. The result is -1 if no sentence ends there:
+    where `is_enclosed` or `is_unfinished` returns True, and inside joined characters. There,
+    however, a sentence that seems to end after a final mark ends after the final and closing marks
+    that follow it, unless it goes on with a lower-case letter, a comma or a Japanese particle.
     """
     if offset + 1 == len(text):
         return offset
-    if text[offset] in _BULLETS and text[offset + 1].isspace():
-        before = text[max(0, offset - _WINDOW) : offset]
-        if before[-1:].isspace():
-            return offset - len(before) + len(before.rstrip()) - 1 if before.strip() else -1
+    if text[offset] in _BULLETS and _BULLET.match(text, max(0, offset - 1)):
+        end = offset - 1
+        while end >= 0 and text[end].isspace():
+            end -= 1
+        return end if end < 0 or text[end] not in _BULLETS else offset
     if text[offset + 1].isspace() or JOINED not in names or not is_joined(text, offset):
         goes_on = (ENCLOSED in names and is_enclosed(text, offset)) or (
             UNFINISHED in names and is_unfinished(text, offset)

@@ -147,8 +147,11 @@ def test_an_end_inside_joined_characters_is_moved_to_closing_marks_or_left_out(t
         ("a*| b", "a*| b"),
         ("a -| b", "a -| b"),
         (" *| b", " * b"),
-        ("*| b", "*| b"),
-        ("a" + " " * 40 + "*| b", "a" + " " * 40 + "* b"),
+        ("*| b", "* b"),
+        ("a" + " " * 40 + "*| b", "a|" + " " * 40 + "* b"),
+        ("a *|\nb", "a *|\nb"),
+        ("a *| * b", "a *| * b"),
+        ("a * *| b", "a * *| b"),
         ("a *|", "a *|"),
     ],
 )

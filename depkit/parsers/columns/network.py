@@ -63,7 +63,7 @@ class ColumnScores(dict[str, Tensor]):
         Returns the indices of the best values of each column, [batch, length]. With a dictionary,
         the lemmas are replaced by the candidates of unknown words: for each column, "COLUMN_best",
         the indices of the best values, and "COLUMN_score", their log-probabilities. Both are
-        [words, CANDIDATES[column]].
+        [words, CANDIDATES[column]] for the words of `unknown`; a column of few values has fewer.
         """
         if "lemma" not in self or unknown is None:
             return {name: best_indices(logits) for name, logits in self.items()}

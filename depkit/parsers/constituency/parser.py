@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,7 +68,8 @@ class ConstituencyParser(Parser):
         best_scores, labels = find_best_labels(scores.best_labels, words)
         trees, _ = decode_spans(best_scores, words)
         all_columns = self.tagging.columns(sentences, unknown, pending.wait(), tags)
-        return list(map(self._make_sentence, sentences, trees, labels, all_columns))
+        results = zip(sentences, trees, labels, all_columns, strict=True)
+        return list(starmap(self._make_sentence, results))
 
     def _make_sentence(
         self,

@@ -172,7 +172,7 @@ class TextRules:
     def _move_ends(self, labels: Labels) -> None:
         """Move or remove sentence ends as `move_end` says, and add those before items of lists.
 
-        Full stops at the ends are cut off final words.
+        Full stops at the ends of sentences are cut off the words before them.
         """
         ends, offsets = labels.ends, labels.offsets
         for begin, text in labels.placed_texts():
