@@ -14,7 +14,8 @@ _MARK = re.compile(
 # The same at the beginning of a line, and the signs of titles and of lines that an e-mail quotes
 LIST_MARK = re.compile(rf"^(?:{_MARK.pattern}|[^\S\n]*[#>](?=\s))", re.MULTILINE)
 _LONG_WORD = re.compile(r"\S{30}|://")
-# What makes a dash one inside a sentence: the speaker follows direct speech, or there are numbers
+# A dash at the beginning of a line is inside a sentence between direct speech and who said it, and
+# between numbers. Both begin with the last character of the line before.
 _SPEAKER = re.compile(r",\s*[–—]\s+[^\W\d_]")
 _NUMBERS = re.compile(r"\d\s*[–—-]\s+\d")
 
@@ -27,9 +28,9 @@ def find_list_items(text: str) -> Iterator[int]:
 
     An item begins at the beginning of a line. Lines of a wrapped text can begin with the same
     characters by chance. So a mark other than `•` and its like only counts if the previous or the
-    next line has a mark, too, apart from lines that are indented more, or if the previous line ends
-    with a colon or has room for the first word of the item. Numbers and letters must also count
-    from 0, 1 or a, or from the first line.
+    next line has a mark, too (lines that are indented more are skipped), or if the previous line
+    ends with a colon or has room for the first word of the item. Numbers and letters must also
+    follow each other, beginning with 0, 1 or a, or with the mark of the first line.
     """
     if "\n" not in text:
         return
@@ -38,7 +39,7 @@ def find_list_items(text: str) -> Iterator[int]:
     if not any(marks[1:]):
         return
     counted, grouped = _find_counted(marks), _find_grouped(lines, marks)
-    # Lines with an address are left out, because a long word is not wrapped, and those of one word.
+    # Lines with a long word, such as an address, can be wider than the others; they are left out.
     width = max((len(x) for x in lines if " " in x.strip() and not _LONG_WORD.search(x)), default=0)
     start = 0  # of the current line
     for number, (previous, line) in enumerate(pairwise(lines), start=1):

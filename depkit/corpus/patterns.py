@@ -75,7 +75,7 @@ _IN_FILE_NAME = rf"(?:{_WORD}|-)"
 # If one of these follows a name, an ending can belong to the same token, as in Swedish `H&M:s` and
 # `main.py:12`.
 _ENDING = re.compile(rf"{_WORD}|['’-]|[:?#=&+/]\w")
-# After a sign behind a number; in Russian `5%-ный` and Turkish `20€'luk`, it is not a token
+# What must not follow a sign behind a number: the sign in `5%-ный` and `20€'luk` is not a token
 _NO_ENDING = rf"(?!{_WORD}|[-‐'’]\w)"
 # As `:-)`, `;D` and `^_^`, after white space. `<3` is missing, because it can be a comparison.
 EMOTICON = (
