@@ -49,8 +49,9 @@ def find_list_items(text: str) -> Iterator[int]:
             continue
         kind, value = mark
         first_words = " ".join(line.split(None, 2)[:2])  # the mark and the word after it
-        has_room = len(before) + 1 + len(first_words) <= width and f" {kind}" not in line.strip()
-        is_item = number in grouped or has_room or before.endswith((":", "："))
+        has_room = len(before) + 1 + len(first_words) <= width
+        is_pair = value == NO_NUMBER and f" {kind}" in line.strip()  # dashes around a few words
+        is_item = number in grouped or (has_room and not is_pair) or before.endswith((":", "："))
         if kind and (not is_item or _goes_on(before, line)):
             continue
         if value == NO_NUMBER or number in counted:

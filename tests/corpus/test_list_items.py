@@ -31,6 +31,7 @@ def mark(text):
         "Берём<:>\nа) ча<й>\nб) кофе",
         "Steps<:>\n1. Ope<n>\n1. Close",
         "3. Ope<n>\n4. Close",
+        "1. Open\nThen wait for a long time\nand clos<e>\n2. Repeat step 1. and wait",
         "- a tea that i<s>\n- b",
         "- a tea that is\n  warm enoug<h>\n- a milk that is\n  as war<m>\n- b",
         "Buy, say<,>\n- tea<,>\n- milk",

@@ -22,6 +22,13 @@ def mark(text, offsets):
     return "".join(f"<{x}>" if i in offsets else x for i, x in enumerate(text))
 
 
+def move_mark(text, names):
+    """Move the `|` at the end of a sentence to where `move_end` says, or remove it."""
+    offset, text = text.index("|") - 1, text.replace("|", "")
+    end = move_end(text, offset, names)
+    return text[: end + 1] + "|" + text[end + 1 :] if end >= 0 else text
+
+
 @pytest.mark.parametrize(
     ("name", "marked"),
     [
@@ -134,9 +141,7 @@ def test_places_where_no_sentence_ends_are_found(name, marked):
     ],
 )
 def test_an_end_inside_joined_characters_is_moved_to_closing_marks_or_left_out(text, moved):
-    offset, text = text.index("|") - 1, text.replace("|", "")
-    end = move_end(text, offset, {JOINED})
-    assert (text[: end + 1] + "|" + text[end + 1 :] if end >= 0 else text) == moved
+    assert move_mark(text, {JOINED}) == moved
 
 
 @pytest.mark.parametrize(
@@ -156,9 +161,7 @@ def test_an_end_inside_joined_characters_is_moved_to_closing_marks_or_left_out(t
     ],
 )
 def test_a_sentence_ends_before_a_bullet_and_not_after_it(text, moved):
-    offset, text = text.index("|") - 1, text.replace("|", "")
-    end = move_end(text, offset, ())
-    assert (text[: end + 1] + "|" + text[end + 1 :] if end >= 0 else text) == moved
+    assert move_mark(text, ()) == moved
 
 
 @pytest.mark.parametrize("text", ["a", "(a", "(a,", "(a.)", "5."])
