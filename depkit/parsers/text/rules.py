@@ -58,8 +58,8 @@ class TextRules:
         emoji, or inside a token of `patterns` except where a space is missing. If `patterns` has a
         rule on hyphens, tokens end on both sides of one, unless it begins a clitic, or on neither.
         Sentences end, or go on, as the rules of `corpus.sentence_ends` in `patterns` say; one ends
-        after `final_words` and before an item of a list, and none after `abbreviations`. A full stop
-        at the end of a sentence is a token, unless the word before it is in `abbreviated` or
+        after `final_words` and before an item of a list, and none after `abbreviations`. A full
+        stop at the end of a sentence is a token, unless the word before it is in `abbreviated` or
         `abbreviations`. These steps follow each other, and later ones overrule earlier ones.
         """
         hyphens = self._cut_clitics(labels)
