@@ -4,6 +4,7 @@
 read_data, prepare, provide_tokenizer, train_model.
 """
 
+import filecmp
 import os
 import shlex
 import shutil
@@ -40,6 +41,7 @@ from depkit.parsers.model_directory import (
     bundled_models,
     find_model,
     has_graphs,
+    remove_graphs,
     write_calibration,
 )
 from depkit.parsers.settings import ConfigError, to_toml
@@ -354,6 +356,9 @@ def _copy_best(directory: Path, states: Sequence[State], select: str) -> str:
     vocabularies = [
         name for name in (VOCABULARY, PACKED_VOCABULARY) if (seed_directory / name).is_file()
     ]
+    target = directory / WEIGHTS
+    if not (target.is_file() and filecmp.cmp(seed_directory / WEIGHTS, target, shallow=False)):
+        remove_graphs(directory)
     for name in (CONFIG, *vocabularies, WEIGHTS, CARD):
         with atomic(directory / name) as temporary:
             shutil.copy(seed_directory / name, temporary)

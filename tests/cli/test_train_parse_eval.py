@@ -169,6 +169,23 @@ def test_several_seeds_are_summarised(tmp_path, capfd):
     assert depkit.load(tmp_path / "m" / "seed-2", device="cpu")
 
 
+def test_more_epochs_of_several_seeds_replace_the_graphs(tmp_path, monkeypatch):
+    """The graphs are those of the best seed's new weights."""
+    monkeypatch.delenv("DEPKIT_ENGINE", raising=False)
+    model = tmp_path / "m"
+    arguments = [*train(model), "--seeds", "2", *SMALL, "-q"]
+    assert run([*arguments, "--epochs", "1", "--keep-state"]) == 0
+    before = (model / "model.safetensors").read_bytes()
+    assert run([*arguments, "--epochs", "12", "--resume"]) == 0
+    assert (model / "model.safetensors").read_bytes() != before
+    depkit.export(model, tmp_path / "new")
+    first, second = (
+        [sentence.head for sentence in depkit.load(path, engine="onnx")(depkit.read(TINY))]
+        for path in (model, tmp_path / "new")
+    )
+    assert first == second
+
+
 def test_fine_tuning_keeps_the_settings_of_the_initial_model(model, tmp_path):
     more = ["--set", "tokenizer.enabled=false", "--epochs", "1", "--device", "cpu", "-q"]
     assert run([*train(tmp_path / "m"), *more, "--init", str(model)]) == 0

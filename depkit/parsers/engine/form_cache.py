@@ -30,8 +30,7 @@ class FormCache:
         if len(self.rows) > MAX_FORMS:
             self.rows, self.table = {}, None
         new = [i for i, form in enumerate(data.forms) if form not in self.rows]
-        parts = [] if self.table is None else [self.table]
-        if new:
+        if new or self.table is None:
             forms, new_rows, groups = group_forms(
                 np.array(new, dtype=np.int64), data.form_arrays["form_sizes"]
             )
@@ -45,10 +44,10 @@ class FormCache:
                 )
                 for start, end, width in _split_groups(groups)
             ]
-            parts.append(torch.cat(encoded)[rows])
-        for i in new:
-            self.rows[data.forms[i]] = len(self.rows)
-        self.table = torch.cat(parts)
+            vectors = torch.cat(encoded)[rows]
+            self.table = vectors if self.table is None else torch.cat((self.table, vectors))
+            for i in new:
+                self.rows[data.forms[i]] = len(self.rows)
         wanted = np.array([self.rows[form] for form in data.forms], dtype=np.int64)
         return self.table[send(torch.from_numpy(wanted), self.table.device)]
 

@@ -18,6 +18,7 @@ from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.parsers.chunks import Prepare
 from depkit.parsers.columns.arrays import ColumnArrays, column_arrays
 from depkit.parsers.engine.engine import Engine
+from depkit.parsers.inputs.append_rows import append_rows
 from depkit.parsers.inputs.batching import Batch
 from depkit.parsers.inputs.dataset import layout
 
@@ -236,13 +237,11 @@ class FormTable:
         """Compute the vectors of new forms, as those of the words of one sentence."""
         batch = self.encode([new_sentence(forms)], []).batch(np.array([0]))
         vectors = self.graphs.run("words", batch.arrays)["vectors"][0, : len(forms) + 1]
+        if not self.rows:
+            self.table = append_rows(self.table, 0, vectors[:1])
         used = len(self.rows) + 1
-        if used + len(forms) > len(self.table):
-            # Batches of earlier sentences keep the old table.
-            table = np.empty((2 * (used + len(forms)), vectors.shape[1]), dtype=np.float32)
-            table[:used] = self.table[:used] if len(self.table) else 0
-            self.table = table
-        self.table[0], self.table[used : used + len(forms)] = vectors[0], vectors[1:]
+        # Batches of earlier sentences keep the table that they have.
+        self.table = append_rows(self.table, used, vectors[1:])
         self.rows |= {form: row for row, form in enumerate(forms, start=used)}
 
 

@@ -10,12 +10,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from depkit.corpus.letter_case import lower
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary
+from depkit.parsers.inputs.append_rows import append_rows
 from depkit.parsers.inputs.part import EncodingInput, Part, Rows, SelectedRows
 from depkit.parsers.inputs.tables import Table
 
@@ -141,6 +143,7 @@ class Priors:
         self.dotless = dictionary.dotless
         nodes: dict[str | None, int] = defaultdict(count().__next__)
         nodes[None] = -1
+        self._lock = Lock()  # Several threads may parse at the same time.
         self._rows: dict[str, int] = {}  # of the forms in the cache
         self._cache: Tables = {}
         chains = np.array(
@@ -179,21 +182,27 @@ class Priors:
 
     def look_up(self, forms: Sequence[str]) -> Tables:
         """Return the best values of forms in all columns, from a cache as far as possible."""
-        if len(self._rows) > MAX_FORMS:
-            self._rows, self._cache = {}, {}
-        new = [form for form in dict.fromkeys(forms) if form not in self._rows]
-        self._rows |= {form: row for row, form in enumerate(new, start=len(self._rows))}
-        rows = [self._rows[form] for form in forms]
-        chains = self.chains(new)
-        tables = {}
+        with self._lock:
+            if len(self._rows) > MAX_FORMS:
+                self._rows, self._cache = {}, {}
+            self._add([form for form in dict.fromkeys(forms) if form not in self._rows])
+            rows = [self._rows[form] for form in forms]
+            return {
+                name: (values[rows], probabilities[rows])
+                for name, (values, probabilities) in self._cache.items()
+            }
+
+    def _add(self, forms: Sequence[str]) -> None:
+        """Add forms to the cache."""
+        used, chains = len(self._rows), self.chains(forms)
         for name, counts in self.counts.items():
-            values, probabilities = counts.best(chains)
-            if name in self._cache:
-                values = np.concatenate((self._cache[name][0], values))
-                probabilities = np.concatenate((self._cache[name][1], probabilities))
-            self._cache[name] = values, probabilities
-            tables[name] = values[rows], probabilities[rows]
-        return tables
+            new = counts.best(chains)
+            values, probabilities = self._cache.get(name, new)
+            self._cache[name] = (
+                append_rows(values, used, new[0]),
+                append_rows(probabilities, used, new[1]),
+            )
+        self._rows |= {form: row for row, form in enumerate(forms, start=used)}
 
 
 def _node_names(form: str, dotless: bool) -> list[str | None]:

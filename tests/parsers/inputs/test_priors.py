@@ -1,6 +1,8 @@
 """Distributions of the values of columns for a form equal those of plain loops over the words."""
 
+import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary, extract_readings
 from depkit.parsers.inputs import priors
+from depkit.parsers.inputs.append_rows import append_rows
 from depkit.parsers.inputs.priors import Priors, encode_priors
 from depkit.parsers.inputs.tables import Table
 
@@ -99,6 +102,45 @@ def test_the_best_values_are_those_with_the_highest_probabilities(readings, colu
     for row in range(len(chains)):
         assert sorted(probabilities[row]) == sorted(full[row])[-kept:]
         np.testing.assert_array_equal(full[row][indices[row]], probabilities[row])
+
+
+def test_several_threads_can_look_up_forms(readings, columns):
+    """Each thread looks up the forms in another order, so that they add forms at the same time."""
+    forms = sorted({form for form, _, _ in readings}) + [f"x{number}" for number in range(200)]
+    expected = make_priors(readings, columns).look_up(forms)
+    table, failed = make_priors(readings, columns), []
+    interval = sys.getswitchinterval()
+
+    def look_up(seed):
+        order = np.random.default_rng(seed).permutation(len(forms))
+        for indices in np.array_split(order, len(forms) // 2):
+            tables = table.look_up([forms[index] for index in indices])
+            for name, rows in tables.items():
+                pairs = zip(rows, expected[name], strict=True)
+                if not all(np.array_equal(found, best[indices]) for found, best in pairs):
+                    failed.append(indices)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as executor:
+            list(executor.map(look_up, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failed
+
+
+@pytest.mark.parametrize("width", [(), (3,)])
+def test_appended_rows_equal_concatenated_ones(width):
+    random = np.random.default_rng(0)
+    table, expected = np.empty((0, 0)), np.empty((0, *width))
+    for size in (1, 3, 0, 2, 7, 1):
+        rows = random.random((size, *width))
+        before = table[: len(expected)].copy()
+        former = table
+        table = append_rows(table, len(expected), rows)
+        np.testing.assert_array_equal(former[: len(expected)], before)
+        expected = np.concatenate((expected, rows))
+        np.testing.assert_array_equal(table[: len(expected)], expected)
 
 
 def test_cached_rows_equal_computed_ones(readings, columns, monkeypatch):
