@@ -48,7 +48,8 @@ _DOMAINS = (
     "|com|org|net|edu|gov|mil|info|biz|cn|cz|dk|eu|fi|fr|gr|hu|jp|kr|nl|nz|pl|ru|tv|ua|uk|za)"
 )
 # The condition on what precedes follows the first digit, so that the search jumps to digits.
-_AMOUNT = r"\d(?<![\w.,:]\d)\d*(?:[.,]\d+)*"
+# The separators of Persian and Arabic numbers are among those of other numbers.
+_AMOUNT = r"\d(?<![\w.,:٫٬]\d)\d*(?:[.,٫٬]\d+)*"
 _DIGITS = re.compile(r"\d")
 _UNIT = (
     r"(?:km/h|m/s|[cdkmnµμ]?m[²³]?|[kmµμ]?g|[cdm]?l|ha|mph|ft|lbs?|oz|h|min|[ap]m|[AP]M"
@@ -149,6 +150,22 @@ PATTERNS = {
         re.compile(rf"(?<!{_WORD})(?<!\.)(?:C\+\+|[CF]#)(?!{_WORD}|[+#])"),
         True,
     ),
+    # As German `Schüler*innen`, `Lehrer/-innen` and `jede*r`, and French `étudiant·e·s`
+    "gendered word": Pattern(
+        re.compile(r"[*:/·]-?[a-zé]"),
+        re.compile(
+            rf"(?<!{_WORD})(?:[A-ZÄÖÜ]{_IN_NAME}{{2,}}(?:[*:](?:in|innen)|/-?innen)"
+            rf"|{_IN_NAME}{{3,}}(?:\*[rnms]|(?:·[a-zé]{{1,5}})+))(?!{_WORD}|[*:/·-]\w)"
+        ),
+        True,
+    ),
+    # As '98 and ’90s; but an apostrophe before two digits can also be a quotation mark.
+    "year": Pattern(
+        re.compile(r"['’]\d\d"),
+        re.compile(r"['’](?<!\S.)\d\ds?(?![\w'’])"),
+        True,
+        min_matches=1,
+    ),
     "emoticon": Pattern(
         re.compile(r"[:;=]['’]?-?[()DPp/\\|*]|\^[_^]"),
         re.compile(rf"{EMOTICON}(?![^\s.,!?])"),
@@ -170,8 +187,8 @@ PATTERNS = {
     "ellipsis": Pattern(re.compile(r"\.\.\."), re.compile(r"\.(?<!\.\.)\.{2,}"), True),
     "digits": Pattern(_DIGITS, re.compile(r"\d\d+"), False),
     # Like number, for treebanks in which a time such as 10:30 is three tokens
-    "decimal": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:]\d)\d*(?:[.,]\d+)+(?!:?\d)"), False),
-    "number": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:]\d)\d*(?:[.,:]\d+)+"), False),
+    "decimal": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:٫٬]\d)\d*(?:[.,٫٬]\d+)+(?!:?\d)"), False),
+    "number": Pattern(_DIGITS, re.compile(r"\d(?<![\w.,:٫٬]\d)\d*(?:[.,:٫٬]\d+)+"), False),
     # With spaces between thousands, as in French `20 000`
     "spaced number": Pattern(
         re.compile(r"\d\s\d"),
@@ -228,14 +245,19 @@ MARKS = {
         r"|\"(?:(?<![\w\"].)(?=\w)|(?<=[\w.,;:!?…%)].)(?![\w\"]))"
     ),
     "brackets": _BRACKETED,
-    "final marks": re.compile(rf"[,;:!?،؛؟](?<=[\w)\]»”\"].){_NO_ENTITY}(?!\S)"),
+    "footnotes": re.compile(r"\[(?<=[\w.,;:!?)\]»”\"].)\d{1,3}\]"),
+    "final marks": re.compile(rf"[,;:!?،؛؟](?<=[\w)\]»”\"].){_NO_ENTITY}(?=[\"”»«“]?(?:\s|\Z))"),
     # After a number or symbol at the end of a text, where an ordinal number is unlikely, and
     # between a word and a closing quotation mark
     "final full stops": re.compile(
-        rf"\.(?:(?:(?<=[\d½%€$£].)|{AFTER_UNIT})(?=\s*\Z)|(?<=[^\W\d_]{{3}}.)(?=[\"”»“](?:\s|\Z)))"
+        rf"\.(?:(?:(?<=[\d½%€$£].)|{AFTER_UNIT})(?=\s*\Z)"
+        r"|(?:(?<=[^\W\d_]{3}.)|(?<=[\"“„«”»][^\W\d_]{2}.))(?=[\"”»“](?:\s|\Z)))"
     ),
     "dashes": re.compile("[—―]"),
-    "emoji": re.compile(r"[\U0001f300-\U0001faff](?<=\w.)"),
+    # Next to a word, or behind a punctuation mark
+    "emoji": re.compile(
+        "[\u2600-\u27bf\U0001f300-\U0001faff](?:\ufe0f?(?=\\w)|(?<=[\\w.!?…,;:)].))"
+    ),
 }
 
 

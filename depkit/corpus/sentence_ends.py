@@ -7,11 +7,13 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 
+from depkit.corpus.abbreviations import INNER, UNSPACED
 from depkit.corpus.list_items import LIST_MARK
 from depkit.corpus.patterns import AFTER_UNIT, EMOTICON
 
 _LETTER = r"(?:[^\W\d_]|[\u0300-\u036f])"  # or an accent, which can be the last part of a letter
-MISSING_SPACES = "missing spaces"
+_FOOTNOTES = r"(?:\[\d{1,3}\])+"
+MISSING_SPACES, LOWER_CASE = "missing spaces", "lower case"
 # Where a sentence ends if white space follows, and then an inverted mark or a letter; or, for
 # MISSING_SPACES, if a letter follows and `_lacks_space` returns True. A match ends with the last
 # character of the sentence; the letter is the group.
@@ -28,19 +30,26 @@ ENDS = {
         rf"[.!?…](?:(?<={_LETTER}{{2}}.)|(?<={_LETTER}{{2}}\s.))"
         rf"(?:(?:[\"”»“]|\s»)|(?<={_LETTER}{{4}}.)[)\]])(?=\s+({_LETTER}))"
     ),
+    # `It grew.[1][2] It`
+    "footnoted sentences": re.compile(rf"[.!?](?<={_LETTER}{{2}}.){_FOOTNOTES}(?=\s+({_LETTER}))"),
     "symbols": re.compile(rf"\.(?:(?<=[%€$£°]\.)|{AFTER_UNIT})(?=\s+({_LETTER}))"),
     MISSING_SPACES: re.compile(rf"[.!?](?<={_LETTER}{{3}}.)(?=({_LETTER}))"),
+    # Only in texts in which `_is_lower_case` returns True, and not after abbreviations
+    LOWER_CASE: re.compile(rf"(?:[!?](?<={_LETTER}.)|\.(?<={_LETTER}{{3}}.))(?=\s+({_LETTER}))"),
 }
 # Rules of marks before a capital letter, which are not used where nouns are capitalised
 BEFORE_CAPITALS = frozenset({"final ellipses", "emoticons"})
 # Rules of marks that are frequent between brackets or quotation marks, where they are not applied
-_OUTSIDE = BEFORE_CAPITALS | {"exclamation marks"}
+_OUTSIDE = BEFORE_CAPITALS | {"exclamation marks", LOWER_CASE}
 # Where no sentence ends although white space follows. The value is the least number of matches in
 # treebanks for a rule to be used.
 CONTINUATIONS = {
     "initials": 0, "first initials": 0, "middle initials": 0, "spaced marks": 0, "ellipses": 3,
-    "capitals": 0, "list marks": 0,
+    "capitals": 0, "list marks": 0, "abbreviations": 0, "short words": 0,
+    "first words": 0,
 }  # fmt: skip
+# Rules of words before lower-case letters, with which the sentences of some treebanks begin
+BEFORE_LOWER_CASE = frozenset({"abbreviations", "short words"})
 # The rules that no sentence ends where `is_joined`, `is_enclosed` or `is_unfinished` returns True
 JOINED, ENCLOSED, UNFINISHED = "joined characters", "enclosed words", "unfinished sentences"
 NAMES = (*ENDS, *CONTINUATIONS, JOINED, ENCLOSED, UNFINISHED)
@@ -64,6 +73,12 @@ _ABBREVIATED = {"AC", "BC", "DC", "AD", "EU", "LA", "NB", "NY", "PS", "SA", "SL"
 _SPACED_MARK = re.compile(r"(?<=\s)(?:[,;/%)\]}](?!\S)|»(?!\w))")
 _ELLIPSIS = re.compile(rf"(?:…|\.(?<=\.\.\.))(?=\s+({_LETTER}))")
 _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
+_AFTER_WORD = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}|\d))")
+_OPENING_WORD = re.compile(rf"(?:\A|[.!?…]\s){_LETTER}++(?=\s+\d)")
+_LONGEST_SHORT_WORD = 4  # letters
+_ET_AL = re.compile(r"\.(?<=\bet al\.)(?=\s)", re.IGNORECASE)
+# The first letter of a sentence after another sentence
+_BEGINNING = re.compile(rf"[.!?…][\"'”»’)\]]*\s+[\"'“«„‘(\[]*({_LETTER})")
 _LONGEST_IN_CAPITALS = 3  # letters
 _WINDOW = 30  # characters in which a word before or after a mark is looked for
 _FINAL = frozenset(".!?…:;。！？．؟۔।")
@@ -72,15 +87,10 @@ _INNER = frozenset("&/\\@#_+=%,-([{«„“「『（【¿¡")  # no sentence end
 _BEFORE_WORDS, _AFTER_WORDS = "\"'([«„“‘", ",.;:!?…\"')]»”’"
 _ONE_LETTER_WORDS = frozenset("AÀEÈÉIOÓUYАВИКОСУЯЄІЇ")  # that begin sentences
 _WITHOUT_INNER_MARKS = str.maketrans("", "", "-'’")  # deletes marks that can be inside words
-# Abbreviations in several languages, after which a capital letter can follow without a space
-_UNSPACED_ABBREVIATIONS = frozenset(
-    "approx apr aprox art ekskl engl env evt evtl excl exkl feat geb gem gen ifm incl inkl jud"
-    " kpt lat loc maks max min obr okr pow prof prov resp roz sbr tel woj wyd"
-    " ген гор грн нем пос род руб тел".split()
-)
 _BULLETS = frozenset("*•▪●")
 # One between white space that does not end a line, and before something else
 _BULLET = re.compile(r"(?:\s|\A)[*•▪●][^\S\n]+[^\s*•▪●]")
+_NOTES = re.compile(_FOOTNOTES)
 _CLOSING = frozenset("\"')]}»”’」』）】")
 _MAX_CLOSING = 3  # closing marks between a final mark and the end of a sentence
 _LONGEST_ENCLOSED = 80  # characters
@@ -108,20 +118,32 @@ _ENCLOSED = re.compile(
 def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
     """Yield the offsets of the last characters of sentences that the rules of ENDS find.
 
-    A lower-case letter does not begin a sentence. Only a capital letter does by the rules of
-    BEFORE_CAPITALS, and after a closing mark that follows `?` or `!`, because direct speech can be
-    followed by who said it.
+    A lower-case letter does not begin a sentence, except by the rule LOWER_CASE. Only a capital
+    letter does by the rules of BEFORE_CAPITALS, and after a closing mark that follows `?` or `!`,
+    because direct speech can be followed by who said it.
     """
-    for name in ENDS.keys() & names:
+    rules = ENDS.keys() & names
+    if LOWER_CASE in rules and not _is_lower_case(text):
+        rules.remove(LOWER_CASE)
+    for name in rules:
         for match in ENDS[name].finditer(text):
             if name == MISSING_SPACES and not _lacks_space(text, match.start()):
                 continue
             if name in _OUTSIDE and _is_between_marks(text, match.start()):
                 continue
+            if name == LOWER_CASE and _word_before(text, match.start()) in INNER:
+                continue
             is_speech = name == "closed sentences" and match[0][0] in "?!"
             needs_capital = is_speech or name in BEFORE_CAPITALS
-            if match[1].isupper() or not (needs_capital or match[1].islower()):
+            is_beginning = match[1].isupper() or not (needs_capital or match[1].islower())
+            if is_beginning or name == LOWER_CASE:
                 yield match.end() - 1
+
+
+def _is_lower_case(text: str) -> bool:
+    """Whether the sentences of a text seem to begin with lower-case letters, as in messages."""
+    first = next(filter(str.isalpha, text), "")
+    return first.islower() and all(match[1].islower() for match in _BEGINNING.finditer(text))
 
 
 def _lacks_space(text: str, offset: int) -> bool:
@@ -144,7 +166,7 @@ def _lacks_space(text: str, offset: int) -> bool:
         and second.isalpha()
         and second[0].isupper()
         and (second[1:].islower() or second in _ONE_LETTER_WORDS)
-        and first not in _UNSPACED_ABBREVIATIONS
+        and first not in UNSPACED
     )
 
 
@@ -163,6 +185,11 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
     ellipses: an ellipsis before a lower-case letter.
     capitals: the full stop of one to three letters, the first of which is a capital one, before a
         lower-case letter, as in `EE. UU. desde 1999`.
+    abbreviations: the full stop of one of `abbreviations.INNER` before a lower-case letter or a
+        digit, unless sentences seem to begin with lower-case letters; and that of `et al.`
+    short words: the full stop of one to four letters before a lower-case letter, unless sentences
+        seem to begin with lower-case letters; they probably are an abbreviation.
+    first words: the last letter of the first word of a sentence before a number, as in `On 5 May`.
     """
     names = set(names)
     if not names.isdisjoint({"initials", "first initials", "middle initials"}):
@@ -188,6 +215,29 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
             is_short = before.isalpha() and len(before) <= _LONGEST_IN_CAPITALS
             if is_short and before[0].isupper() and match[1].islower():
                 yield match.start()
+    if "first words" in names:
+        for match in _OPENING_WORD.finditer(text):
+            yield match.end() - 1
+    if "abbreviations" in names:
+        for match in _ET_AL.finditer(text):
+            yield match.start()
+    if not names.isdisjoint(BEFORE_LOWER_CASE) and not _is_lower_case(text):
+        for match in _AFTER_WORD.finditer(text):
+            word, is_lower = _word_before(text, match.start()), match[1].islower()
+            if "abbreviations" in names and word in INNER and (is_lower or match[1].isdecimal()):
+                yield match.start()
+            is_short = word.isalpha() and len(word) <= _LONGEST_SHORT_WORD
+            if "short words" in names and is_short and is_lower:
+                yield match.start()
+
+
+def _word_before(text: str, offset: int) -> str:
+    """Return the word before the character at an offset, in lower case, or its end if it is long.
+
+    Only a word may precede the character.
+    """
+    word = text[max(0, offset - _WINDOW) : offset].split()[-1].lstrip(_BEFORE_WORDS)
+    return unicodedata.normalize("NFC", word.lower())
 
 
 def _kind_of_initial(text: str, full_stop: int) -> str:
@@ -274,12 +324,15 @@ def is_unfinished(text: str, offset: int) -> bool:
 def move_end(text: str, offset: int, names: Container[str]) -> int:
     """Return where a sentence ends that seems to end after the character at an offset.
 
-    This is the offset itself unless a rule with one of these names says otherwise. If the character
-    is a bullet between white space, the sentence ends before it, or nowhere if nothing precedes it,
-    but not if a line or several bullets end there. The result is -1 if no sentence ends there:
-    where `is_enclosed` or `is_unfinished` returns True, and inside joined characters. There,
-    however, a sentence that seems to end after a final mark ends after the final and closing marks
-    that follow it, unless it goes on with a lower-case letter, a comma or a Japanese particle.
+    This is the offset itself unless a rule with one of these names says otherwise. Footnote marks
+    such as `[1]` after a final mark belong to its sentence. If the character is a bullet between
+    white space, the sentence ends before it, or nowhere if nothing precedes it; but a sentence can
+    end after a bullet at the end of a line and after several bullets.
+
+    The result is -1 if no sentence ends there: where `is_enclosed` or `is_unfinished` returns True,
+    and inside joined characters. There, however, a sentence that seems to end after a final mark
+    ends after the final and closing marks that follow it, unless it goes on with a lower-case
+    letter, a comma or a Japanese particle.
     """
     if offset + 1 == len(text):
         return offset
@@ -288,6 +341,10 @@ def move_end(text: str, offset: int, names: Container[str]) -> int:
         while end >= 0 and text[end].isspace():
             end -= 1
         return end if end < 0 or text[end] not in _BULLETS else offset
+    if text[offset] in _FINAL and (notes := _NOTES.match(text, offset + 1)):
+        offset = notes.end() - 1
+        if offset + 1 == len(text):
+            return offset
     if text[offset + 1].isspace() or JOINED not in names or not is_joined(text, offset):
         goes_on = (ENCLOSED in names and is_enclosed(text, offset)) or (
             UNFINISHED in names and is_unfinished(text, offset)

@@ -10,7 +10,7 @@ from depkit.parsers.text.multiword import (
     MultiwordTable,
     Words,
     is_short,
-    straighten_apostrophes,
+    straighten,
 )
 from depkit.training.word_lists import read_word_list
 
@@ -87,11 +87,11 @@ def build_multiword_table(
     return MultiwordTable(
         {token: _most_frequent(words) for token, words in sorted(known.items())},
         {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)},
-        frozenset(map(straighten_apostrophes, before)),
-        frozenset(map(straighten_apostrophes, after)),
+        frozenset(map(straighten, before)),
+        frozenset(map(straighten, after)),
         always=frozenset(_find_always_split(known, counts)),
         never=frozenset(
-            straighten_apostrophes(token)
+            straighten(token)
             for token in own_single
             if token not in known and (token.startswith(prefixes) or token.endswith(suffixes))
         ),

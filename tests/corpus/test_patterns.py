@@ -47,6 +47,12 @@ def found(text, *names):
         ("spaced number", "20 000, 1\u00a0234\u202f567,5 (3 400). 300 000:een; 2010 500 040 123 12"
          " 34 1 000 00 5 0001 7 8 900 1.5 000 a1 000 1 000m 12 345 6",
          ["20 000", "1\u00a0234\u202f567,5", "3 400", "300 000"]),
+        ("number", "۱۲٬۵۰۰ ۳٫۵", ["۱۲٬۵۰۰", "۳٫۵"]),
+        ("decimal", "۱۲٬۵۰۰ ۳٫۵٪", ["۱۲٬۵۰۰", "۳٫۵"]),
+        ("gendered word", "Schüler*innen, Student:in Lehrer/-innen. Leser/innen jede*r salarié·e·s",
+         ["Schüler*innen", "Student:in", "Lehrer/-innen", "Leser/innen", "jede*r", "salarié·e·s"]),
+        ("gendered word", "a*r op:in Am:in 2*n in/in f*innen Uhr:ins 한·미 Der/in abc*d", []),
+        ("year", "'98 ’90s 5'10 '45' '5 '123 a'98 ('98)", ["'98", "’90s"]),
         ("telephone", "555-0100, 1-800-555-0100, 10-12 and 1990-1995",
          ["555-0100", "1-800-555-0100"]),
         ("joined measure", "10km, 5.5kg, 25°C, 50%, 90km/h, 5x and 20th",
@@ -83,7 +89,11 @@ def test_tokens_are_found(name, text, tokens):
         ("final full stops", "a 5 kg. 5 kg.", "a 5 kg. 5 kg<.>"),
         ("final full stops", "30 °C.  ", "30 °C<.>  "),
         ("final full stops", "5 ckm.", "5 ckm."),
-        ("emoji", "a😀 😀", "a<😀> 😀"),
+        ("emoji", "a😀 😀 !👍 👍b", "a<😀> 😀 !<👍> <👍>b"),
+        ("emoji", "a❤\ufe0fb ♥a ©a", "a<❤><\ufe0f>b <♥>a ©a"),
+        ("footnotes", "a.[1][23] b[4] [5] c[1000]", "a.<[>1<]><[>23<]> b<[>4<]> [5] c[1000]"),
+        ("final marks", 'a?" a!” a!a', 'a<?>" a<!>” a!a'),
+        ("final full stops", "“No.” (no.” to “a.”", "“No<.>” (no.” to “a.”"),
     ],
 )
 def test_punctuation_marks_are_found(name, text, marked):

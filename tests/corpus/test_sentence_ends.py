@@ -63,6 +63,10 @@ def move_mark(text, names):
             "console.WriteLine incl.Btw data.N was<.>Éa cafe\u0301<.>It is.It «bon».It",
         ),
         ("missing spaces", "был<.>Он " + "a" * 40 + f".It the.B{'e' * 30}@a.b the<.>B{'e' * 20}"),
+        ("lower case", "hej<.> du<?> ja. men (va! ja) usw. och 5"),
+        ("lower case", "hej. du? Ja. men"),
+        ("lower case", "Hej. du? ja"),
+        ("footnoted sentences", "It grew.[1][23<]> It was.[4] it a.[5] It"),
         ("symbols", "3 %<.> He 5 €<.> It 5%. and 5. He"),
         ("symbols", "5 kg<.> He 9cm<.> It 3 °C<.> So 30°C<.> So kg. He 5 ckm. He 5 kg. he 5 h. He"),
     ],
@@ -101,6 +105,11 @@ def test_ends_of_sentences_are_found(name, marked):
         ("spaced marks", "Viens<.> » Il Viens<!> », dit a ,b »c"),
         ("list marks", "1<.> Milk 2. Tea"),
         ("list marks", "Buy:\n 12<)> milk\n<–> Tea\na<.> Rice\n<*> 3.\n-x 1.5\n1984. It"),
+        ("abbreviations", "Kl<.> 5 usw<.> und (etc<.> sowie) usw. Und Smith et al<.> Then"),
+        ("abbreviations", "das usw. und so"),
+        ("short words", "Der bzgl<.> der xy<.> ein xyzzy. ein xy. Ein 5. ein"),
+        ("short words", "der xy. ein"),
+        ("first words", "O<n> 5 May. I<n> 2010 at 6 pm. O<n> 5."),
         ("ellipses", "Well..<.> yes<…>  so... No… No.. no"),
     ],
 )
@@ -272,3 +281,16 @@ def test_long_texts_are_searched_in_linear_time(unit):
     for names in {ENCLOSED}, {UNFINISHED}:
         for offset in range(0, len(text), 100):
             assert move_end(text, offset, names) in (-1, offset)
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("grew.|[1][23] It", "grew.[1][23]| It"),
+        ("grew.|[1]", "grew.[1]|"),
+        ("grew.|[1]It", "grew.[1]|It"),
+        ("grew.|[a] It", "grew.|[a] It"),
+    ],
+)
+def test_footnote_marks_after_a_final_mark_belong_to_its_sentence(text, moved):
+    assert move_mark(text, {JOINED}) == moved

@@ -29,7 +29,7 @@ def test_patterns_that_the_treebank_contradicts_are_not_used():
     def chosen(*sentences):
         return set(module.choose_patterns(passages_of(sentences)))
 
-    frequent = {"joined measure", "split measure", "spaced number", "gershayim"}
+    frequent = {"joined measure", "split measure", "spaced number", "gershayim", "year"}
     always = set(PATTERNS) - frequent | set(MARKS) | {"split ranges", "split hyphens"}
     assert chosen("a") == always
     assert chosen("« a » , b") == always
@@ -67,7 +67,7 @@ def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():
 
     always = {*ENDS, JOINED, ENCLOSED, UNFINISHED}
     always |= {"initials", "spaced marks", "capitals", "list marks"}
-    always |= {"first initials", "middle initials"}
+    always |= {"first initials", "middle initials", "abbreviations", "short words", "first words"}
     assert chosen("a") == always
     assert chosen(*["Ann R. Lee ... and"] * 2) == always
     assert chosen(*["Ann R. Lee ... and"] * 3) == always | {"ellipses"}
@@ -75,6 +75,12 @@ def test_rules_of_sentence_ends_that_treebanks_contradict_are_not_used():
         always - {"middle initials"} | {"ellipses"}
     )
     assert chosen("Why? Because", "It") == always - {"question marks"}
+    assert chosen("Sit there.", "it is") == always
+    assert chosen("We did.", "it was.") == always - {"short words"}
+    assert chosen("So did corp.", "it was.") == always - {"abbreviations", "short words"}
+    assert chosen("so did corp.", "it was.") == always
+    assert chosen("so did her. it was") == always - {"lower case"}
+    assert chosen("On", "5 May") == always - {"first words"}
     assert chosen(*["A.", "/ B"] * 3) == always - {"spaced marks"}
     assert chosen(*["Das Haus ist klein."] * 90) == always - BEFORE_CAPITALS - {"middle initials"}
     assert chosen(*["The house in Rome is red."] * 90) == always

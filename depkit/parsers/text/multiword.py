@@ -6,6 +6,7 @@ the treebank, too (see `training.multiwords`), so that English `Anna` is not spl
 Spanish `verlo` can be split like `decirlo`.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise
@@ -15,7 +16,10 @@ from depkit.corpus.text import Token
 
 Words = tuple[str, ...]
 
-_APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`＇", "'"))
+_APOSTROPHES = dict.fromkeys("’‘ʼ´`＇", "'")
+_PLAIN = str.maketrans(_APOSTROPHES | dict.fromkeys("‐‑", "-"))
+_INVISIBLE = "\u00ad\u200b"  # soft hyphens and spaces without a width
+_WITHOUT_INVISIBLE = str.maketrans(dict.fromkeys(_INVISIBLE))
 
 # The limits of the words of a token, so that a small table does not make a text thousands of times
 # as long. Real tokens have fewer than ten words.
@@ -47,11 +51,12 @@ class MultiwordTable:
         if self._fold(token) in self.never:
             return None
         low = lower(token, self.dotless)
+        plain = straighten(low)
         for start in range(1, len(token)):  # the longest ending first
-            ending = low[start:]
-            if ending in self.endings:
-                first, *others = self.endings[ending]
-                return self._copy_spelling(token, (token[:start] + first, *others))
+            for ending in (low[start:], plain[start:]):
+                if ending in self.endings:
+                    first, *others = self.endings[ending]
+                    return self._copy_spelling(token, (token[:start] + first, *others))
         return None
 
     def check(self, token: str, words: Words) -> Words | None:
@@ -86,14 +91,16 @@ class MultiwordTable:
         `el actor Al Pacino`. Whether it is split is left to the network.
         """
         low = lower(text, self.dotless)
-        straight = straighten_apostrophes(low)
+        plain = straighten(low)
+        is_simple = unicodedata.is_normalized("NFC", text) and not any(
+            x in text for x in _INVISIBLE
+        )
         for tokens in sentences:
             before = ""
             for i, (start, end, words) in enumerate(tokens):
                 token = text[start:end]
-                if words is None and not self.always.isdisjoint(
-                    (low[start:end], straight[start:end])
-                ):
+                fold = plain[start:end] if is_simple else self._fold(token)
+                if words is None and not self.always.isdisjoint((low[start:end], fold)):
                     words = self._find(token)
                     if words and ("".join(words) == token or not _is_capitalized(token, before)):
                         tokens[i] = (start, end, words)
@@ -113,12 +120,15 @@ class MultiwordTable:
         return None
 
     def _fold(self, text: str) -> str:
-        """Return a text in lower case, with straight apostrophes."""
-        return straighten_apostrophes(lower(text, self.dotless))
+        """Return a text in lower case, without variants of characters and invisible ones."""
+        plain = straighten(lower(text, self.dotless))
+        if plain.isascii():
+            return plain
+        return unicodedata.normalize("NFC", plain).translate(_WITHOUT_INVISIBLE)
 
     def _copy_spelling(self, token: str, words: Words) -> Words:
         """Return the words of a token with its capital letters and its kind of apostrophe."""
-        apostrophes = {character for character in token if straighten_apostrophes(character) == "'"}
+        apostrophes = {x for x in token if x == "'" or x in _APOSTROPHES}
         if len(apostrophes) == 1:
             (apostrophe,) = apostrophes
             words = tuple(word.replace("'", apostrophe) for word in words)
@@ -134,9 +144,9 @@ def _count_leading(words: Sequence[str], members: frozenset[str]) -> int:
     return next((i for i, word in enumerate(words) if word not in members), len(words))
 
 
-def straighten_apostrophes(text: str) -> str:
-    """Return a text with the apostrophe of ASCII instead of others."""
-    return text.translate(_APOSTROPHES)
+def straighten(text: str) -> str:
+    """Return a text with the apostrophe and the hyphen of ASCII instead of others."""
+    return text.translate(_PLAIN)
 
 
 def is_short(words: Words) -> bool:

@@ -122,6 +122,21 @@ def test_frequent_tokens_that_are_always_split_are_split_in_any_case():
     assert table.check("DON’T'S", ("DON’T", "'S")) == ("DO", "N’T", "'S")
 
 
+@pytest.mark.parametrize("token", ["cha\u00admase", "CHA\u200bMA‑SE", "cha\u0301-ma-se"])
+def test_variants_of_characters_are_split_as_the_characters(token):
+    """Hyphens that do not break, soft hyphens, and decomposed letters."""
+    known = ["chamase", "chama-se", "chá-ma-se"]
+    table = build_multiword_table([(form, ("chama", "se")) for form in known for _ in range(3)])
+    split = ("CHAMA", "SE") if token.isupper() else ("chama", "se")
+    assert table.words(token) == split
+    assert split_always(table, token) == ["+".join(split)]
+
+
+def test_an_ending_is_found_with_any_hyphen():
+    table = build_multiword_table([("disse-me", ("disse", "me")), ("levou-me", ("levou", "me"))])
+    assert table.words("Chama‑me") == ("Chama", "me")
+
+
 def split_always(table, text):
     """Split a sentence, whose tokens a network has taken for single words."""
     ends = [i for i, character in enumerate(text + " ") if character == " "]
