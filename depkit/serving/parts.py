@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 
 from depkit.corpus.blocks import Part, Position, Shard, find_blocks, make_part
@@ -18,6 +18,13 @@ from depkit.serving.plan import Plan
 from depkit.version import __version__
 
 TASK_BLOCKS = 4  # the number of blocks in a task
+# The fields of a job that are not among the options in the record of a finished file: the record
+# describes the files and the models of that file by themselves, and the other fields say how the
+# work is divided, which does not change the results. New fields of a job are recorded.
+_NOT_RECORDED = {
+    "files", "models", "tokenizer", "elmo", "output", "output_dir", "threads", "workers",
+    "distribute", "address", "skip_done",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,19 +105,21 @@ def _describe(plan: Plan, index: int) -> dict[str, object]:
     job, file = plan.job, plan.files[index]
     path = file.path if is_url(file.path) else os.path.abspath(file.path)
     options = {
-        "action": job.action, "tags": job.tags, **job.options, "mean": job.mean,
-        "input": job.input, "format": job.format, "settings": list(job.settings),
-        "encoding": job.encoding, "dependencies": job.dependencies, "shard": job.shard,
-        "batch_tokens": job.batch_tokens,
-    }  # fmt: skip
+        setting.name: getattr(job, setting.name)
+        for setting in fields(job)
+        if setting.name not in _NOT_RECORDED
+    }
     models = [*file.models, *([job.tokenizer] if job.tokenizer else [])]
     digests = [_digest_model(os.fspath(model)) for model in models]
-    return {
+    description = {
         "depkit": __version__, "file": path, "size": file_size(file.path),
         "modified": file_version(file.path), "models": digests, "options": options,
         "output": [file_size(file.output), file_version(file.output)],
         "features": [[file_size(name), file_version(name)] for name in (file.elmo,) if name],
     }  # fmt: skip
+    # What JSON changes, such as tuples, is changed here, because it is compared with a file.
+    result: dict[str, object] = json.loads(json.dumps(description, default=asdict))
+    return result
 
 
 @cache

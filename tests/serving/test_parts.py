@@ -1,12 +1,14 @@
 """Shards and worker processes write the bytes of a single run, and finished files are skipped."""
 
 import json
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from depkit.cli.main import run
+from depkit.convert.enhance.conventions import Conventions
 from depkit.corpus import blocks, reader, text
 from depkit.corpus.io import read, write
 from depkit.corpus.parquet import batches, files
@@ -182,6 +184,33 @@ def test_finished_files_are_skipped(inputs, tmp_path, monkeypatch):
     assert parse(*inputs, *options, "--tags", "predict") == 0 and written[2:] == [[1]]
     Path(inputs[0]).write_text("Another text.")
     assert parse(*inputs, *options, "--tags", "predict") == 0 and written[3:] == [[0]]
+
+
+def test_a_finished_file_depends_on_every_option_of_the_job(tmp_path):
+    """Also on one that is added to the job later: whatever is not excluded by name is recorded."""
+    source, output = tmp_path / "in.txt", tmp_path / "out" / "in.conllu"
+    source.write_text("a")
+    output.parent.mkdir()
+    output.write_text("a")
+    job = Job([str(source)], [], output_dir=str(output.parent), skip_done=True)
+    plan = resolve(job)
+    parts.mark_done(plan, 0)
+    assert parts.is_done(plan, 0)
+    divided = {"threads": 3, "workers": 2, "distribute": "ray", "address": "auto"}
+    assert parts.is_done(replace(plan, job=replace(job, **divided)), 0)
+    changes = {
+        "action": "tag", "tags": "predict", "options": {"best": 2}, "mean": "geometric",
+        "input": "lines", "format": "json", "settings": ["decoder.root=multi"], "device": "cuda",
+        "batch_tokens": 1, "encoding": "latin-1", "dependencies": "ud", "engine": "torch",
+        "conventions": Conventions(), "out_of_fold": True, "shard": "1/2", "precision": "float32",
+    }  # fmt: skip
+    for name, value in changes.items():
+        assert not parts.is_done(replace(plan, job=replace(job, **{name: value})), 0), name
+    whole = {"files", "models", "tokenizer", "elmo", "output", "output_dir", "skip_done"}
+    assert {field.name for field in fields(Job)} == changes.keys() | divided.keys() | whole
+    enhanced = replace(plan, job=replace(job, conventions=Conventions(types=("case",))))
+    parts.mark_done(enhanced, 0)
+    assert parts.is_done(enhanced, 0) and not parts.is_done(plan, 0)
 
 
 @pytest.mark.parametrize("other", ["--output-dir", "-o"])
