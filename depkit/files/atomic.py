@@ -5,10 +5,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from depkit.files.lock import final_name, temporary_path
+from depkit.files.lock import final_name, is_temporary, temporary_path
 from depkit.files.storage import PathLike, check_url, is_url, upload
 
 
@@ -72,18 +72,48 @@ def atomic(path: PathLike) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: PathLike) -> Iterator[Path]:
-    """Yield an empty temporary directory, which replaces `path` on success.
+    """Yield an empty temporary directory, whose contents are those of `path` on success.
 
-    On failure the temporary directory is removed and `path` stays unchanged.
+    A directory that exists already is kept, with its permissions, because it may be the current
+    directory of a process or a mount point. Only what is in it is replaced. On failure the
+    temporary directory is removed, and what is in `path` stays unchanged.
     """
     target = Path(os.path.realpath(path))
-    with _name_target_in_errors(path, target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_path(target) as temporary:
+    is_kept = target.is_dir()
+    # Within an existing directory, the entries can be moved even if its parent is read-only or on
+    # another file system.
+    final = target / target.name if is_kept else target
+    with _name_target_in_errors(path, final):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_path(final) as temporary:
             temporary.mkdir()
             yield temporary
-            shutil.rmtree(target, ignore_errors=True)
-            os.replace(temporary, target)
+            if is_kept:
+                _replace_entries(target, temporary)
+            else:
+                os.replace(temporary, target)
+
+
+def _replace_entries(target: Path, source: Path) -> None:
+    """Move the entries of `source` into `target`, and what was there into a directory beside it.
+
+    source: a directory that `temporary_path` has named, in `target`. After an error, everything is
+    moved back.
+    """
+    old = source.with_name(f"{source.name}.old")
+    old.mkdir()
+    with ExitStack() as undo:
+        for start, end in ((target, old), (source, target)):
+            for name in os.listdir(start):
+                if not is_temporary(name, source.name):
+                    undo.callback(_move_if_there, end / name, start / name)
+                    os.rename(start / name, end / name)
+        undo.pop_all()
+
+
+def _move_if_there(source: Path, target: Path) -> None:
+    with suppress(FileNotFoundError):
+        os.rename(source, target)
 
 
 @contextmanager

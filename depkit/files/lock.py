@@ -99,6 +99,11 @@ def final_name(name: object, target: Path) -> str | None:
     return str(Path(target, *names[1:]))
 
 
+def is_temporary(name: str, target: str) -> bool:
+    """Return whether `name` is that of the directory of a temporary path; target: a file name."""
+    return name.startswith(f".{target}.") and name.endswith(".part")
+
+
 def _prefix(target: Path) -> str:
     return str(target.with_name(f".{target.name}."))
 

@@ -25,6 +25,7 @@ from depkit.cli.site import (
 from depkit.cli.site.markdown import render_inline
 from depkit.cli.site.page import GENERATOR, Entry, Page, render_page
 from depkit.files.atomic import PathLike, atomic_directory
+from depkit.files.lock import remove_abandoned
 from depkit.training.recipe import recipe_names, recipe_settings
 
 _ASSETS = ("site.css", "search.js")
@@ -34,7 +35,7 @@ _INDEX, _TREE = "search-index.js", "tree.svg"
 def write_site(directory: PathLike) -> int:
     """Write the site into a directory, and return the number of pages.
 
-    The directory appears when it is complete; it replaces an older site.
+    The pages appear when all of them are written; they replace those of an older site.
 
     Raises FileExistsError if the directory has other files than those of a site.
     """
@@ -50,6 +51,7 @@ def check_replaceable(directory: Path) -> None:
     """Raise OSError if a directory has other files than those of a site, or if it is a file."""
     if not directory.exists():
         return
+    remove_abandoned(directory)
     others = sorted(path.name for path in directory.iterdir() if not _is_of_site(path))
     if others:
         raise FileExistsError(

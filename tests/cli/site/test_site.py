@@ -176,6 +176,10 @@ def test_a_site_is_replaced_and_other_directories_are_not(tmp_path, site, monkey
         (target / name).unlink()
     with pytest.raises(NotADirectoryError):
         write_site(target / "index.html")
+    (target / ".site.1.part" / "site").mkdir(parents=True)  # left by a process that was killed
+    (target / ".site.1.part" / ".lock").touch()
+    write_site(target)
+    assert {path.name for path in target.iterdir()} == site.keys()
     (tmp_path / "empty").mkdir()
     write_site(tmp_path / "empty")
 
