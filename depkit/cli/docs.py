@@ -9,7 +9,9 @@ from depkit.cli.output import print_message
 
 def docs_command(
     *,
-    output: Annotated[str, option(OUTPUT, "--output", "-o", metavar="DIR")],
+    output: Annotated[
+        str, option(OUTPUT, "--output", "-o", metavar="DIR", callback=options.check_directory)
+    ],
     quiet: options.Quiet = False,
 ) -> None:
     """Write a site that explains depkit, for a browser or a web server."""

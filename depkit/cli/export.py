@@ -15,7 +15,9 @@ def export_command(
     model: Annotated[str, typer.Argument(metavar="MODEL")],
     *,
     sentences: Annotated[list[str] | None, option(DATA, "--sentences", metavar="FILE")] = None,
-    output: Annotated[str, option(OUTPUT, "--output", "-o", metavar="DIR")] = "",
+    output: Annotated[
+        str, option(OUTPUT, "--output", "-o", metavar="DIR", callback=options.check_directory)
+    ] = "",
     encoding: options.Encoding = "utf-8",
     quiet: options.Quiet = False,
 ) -> None:

@@ -21,7 +21,7 @@ def jackknife_command(
     elmo: options.TrainElmo = None,
     epochs: options.Epochs = None,
     seed: options.TrainSeed = 1,
-    work: Annotated[str, option(OUTPUT, metavar="DIR")] = "",
+    work: Annotated[str, option(OUTPUT, metavar="DIR", callback=options.check_directory)] = "",
     resume: Annotated[bool, option(TRAINING, "--resume")] = False,
     keep_state: options.KeepState = False,
     device: options.Device = "auto",
@@ -58,7 +58,7 @@ def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
     if resume and not work:
         raise typer.BadParameter("it needs --work as well", param_hint="--resume")
     check_overwriting([source], [output])
-    if os.path.isdir(output):
+    if output != "-" and os.path.isdir(output):
         raise ValueError(f"{output} is a directory; name a file to write")
     if format_from_filename(output) is PARQUET:
         raise ValueError(f"{output} cannot be written; write CoNLL and use depkit convert")

@@ -34,9 +34,16 @@ def _check_encoding(encoding: str) -> str:
     return encoding
 
 
-def _refuse_url(directory: str) -> str:
+def check_directory(directory: str) -> str:
+    """Return the name of a directory to write, after checking that it is on this machine."""
     if is_url(directory):
         raise typer.BadParameter(f"{directory} is a URL; name a directory of this machine")
+    return _refuse_stdout(directory)
+
+
+def _refuse_stdout(directory: str) -> str:
+    if directory == "-":
+        raise typer.BadParameter("- is stdout, which is one file; name a directory")
     return directory
 
 
@@ -160,7 +167,7 @@ OutputFormat = Annotated[
     option(OUTPUT, metavar="FORMAT"),
 ]
 Output = Annotated[str, option(OUTPUT, "--output", "-o", metavar="FILE")]
-OutputDir = Annotated[str, option(OUTPUT, metavar="DIR")]
+OutputDir = Annotated[str, option(OUTPUT, metavar="DIR", callback=_refuse_stdout)]
 Elmo = Annotated[list[str] | None, option(DATA, "--elmo", metavar="FILE")]
 BatchTokens = Annotated[
     int | None, option(MACHINE, min=1, show_default="1200 on a CPU, 16000 on a GPU")
@@ -179,7 +186,7 @@ ModelOutput = Annotated[
         metavar="DIR",
         help="Write the model into this directory, which must be new or empty, unless an"
         " interrupted training is continued.",
-        callback=_refuse_url,
+        callback=check_directory,
     ),
 ]
 Dev = Annotated[str, option(DATA, metavar="FILE")]

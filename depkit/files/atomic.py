@@ -77,7 +77,11 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
     A directory that exists already is kept, with its permissions, because it may be the current
     directory of a process or a mount point. Only what is in it is replaced. On failure the
     temporary directory is removed, and what is in `path` stays unchanged.
+
+    Raises ValueError if `path` is a URL.
     """
+    if is_url(path):
+        raise ValueError(f"{os.fspath(path)} is a URL; name a directory of this machine")
     target = Path(os.path.realpath(path))
     is_kept = target.is_dir()
     # Within an existing directory, the entries can be moved even if its parent is read-only or on

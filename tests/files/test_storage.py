@@ -1,12 +1,17 @@
 """URLs are read and written like paths; their errors are one line; written files are complete."""
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from depkit.corpus.io import read, write
+from depkit.files.atomic import atomic_directory
 from depkit.files.storage import file_identity, file_size, file_version, is_url
 from depkit.files.streams import open_output
+from depkit.parsers.settings import ConfigError
+from depkit.serving.job import check_overwriting
 from tests.cli.commands import assert_fails
 from tests.corpus.rows import RICH
 
@@ -127,6 +132,32 @@ def test_an_error_while_reading_is_one_line(memory, monkeypatch, capfd):
     assert_fails(capfd, ["convert", "memory://a.conllu", "-o", "a.conllx"], 1, message)
 
 
-def test_models_are_not_written_to_urls(capfd):
-    arguments = ["train", "a.conllu", "--dev", "b.conllu", "-o", "s3://a/b"]
-    assert_fails(capfd, arguments, 2, "s3://a/b is a URL; name a directory of this machine")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train a --dev b -o",
+        "docs -o",
+        "export en-ewt -o",
+        "jackknife a --work",
+        "parse --output-dir",
+    ],
+)
+def test_directories_are_not_written_to_urls_or_stdout(command, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if not command.startswith("parse"):  # which uploads each file
+        message = "s3://a/b is a URL; name a directory of this machine"
+        assert_fails(capfd, [*command.split(), "s3://a/b"], 2, message)
+    assert_fails(capfd, [*command.split(), "-"], 2, "- is stdout, which is one file")
+    assert os.listdir() == []
+    for directory in ("s3://a/b", "gs://a"):
+        with pytest.raises(ValueError, match=f"{directory} is a URL"), atomic_directory(directory):
+            pass
+    assert os.listdir() == []
+
+
+def test_a_file_named_like_stdin_and_stdout_is_neither_read_nor_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("-").touch()
+    check_overwriting(["-"], ["-"])
+    with pytest.raises(ConfigError, match="one of the files to read"):
+        check_overwriting(["./-"], ["./-"])
