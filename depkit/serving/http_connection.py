@@ -58,20 +58,18 @@ class Connection(BaseRequestHandler):
     def handle(self) -> None:
         """Answer requests until the connection is to end."""
         with suppress(OSError):  # The client is gone, or is late with the head of a request.
-            first_line = self._read_first_line()
-            while first_line and self._answer_request(first_line):
+            while (first_line := self._await_first_line()) and self._answer_request(first_line):
                 self.reader.set_deadline(self.server.limits.client_seconds)
-                with self.server.await_request(self.socket):
-                    first_line = self._read_first_line()
 
-    def _read_first_line(self) -> bytes:
-        """Return the first line of a request, or b"" at the end of the connection.
+    def _await_first_line(self) -> bytes:
+        """Return the first line of a request, or b"" at the end of the connection or the server.
 
         Some old clients send an empty line after a body; RFC 9112, section 2.2, lets servers skip
         it.
         """
-        line = self.stream.readline(MAX_LINE + 1)
-        return self.stream.readline(MAX_LINE + 1) if line == b"\r\n" else line
+        with self.server.await_request(self.socket):
+            line = self.stream.readline(MAX_LINE + 1)
+            return self.stream.readline(MAX_LINE + 1) if line == b"\r\n" else line
 
     def finish(self) -> None:
         """End the connection so that the client can read the response.
@@ -238,7 +236,10 @@ class Connection(BaseRequestHandler):
             raise RequestError(HTTPStatus.BAD_REQUEST, str(error)) from None
 
     def _is_gone(self) -> bool:
-        """Whether the client has closed the connection."""
+        """Whether the client has closed the connection, or its side of it.
+
+        The two look the same until something is sent.
+        """
         self.socket.settimeout(0)
         try:
             return not self.socket.recv(1, socket.MSG_PEEK)

@@ -148,14 +148,16 @@ class Models:
         }
 
     def find(self, name: str) -> ServedModel:
-        """Return the model with a name or, as in UDPipe, with a part of it before a hyphen.
+        """Return the model with a name or else, as in UDPipe, with a part of it before a hyphen.
 
         Models are looked up among those that were loaded, never among files.
         """
         if not name:
             return next(iter(self.models.values()))
+        if name in self.models:
+            return self.models[name]
         for known, model in self.models.items():
-            if name == known or known.startswith(f"{name}-"):
+            if known.startswith(f"{name}-"):
                 return model
         raise ParameterError(
             f"there is no model {name[:100]!r}; the models are {', '.join(self.models)}"

@@ -156,6 +156,11 @@ def test_a_model_is_found_by_the_beginning_of_its_name(model, expected, server):
     assert process(server, data="x", input="vertical", model=model)["model"] == expected
 
 
+def test_a_whole_name_is_preferred_to_the_beginning_of_another(parser):
+    models = Models({"en-ewt": ("en-ewt", parser), "en": ("en-ewt", parser)})
+    assert [models.find(name).name for name in ("", "en", "en-ewt")] == ["en-ewt", "en", "en-ewt"]
+
+
 def test_only_the_steps_that_are_asked_for_are_taken(server, parser):
     sentences = list(parser.tokenize(TEXT))
     assert result(server, data=TEXT, tokenizer="") == to_text(sentences)
@@ -492,6 +497,17 @@ def test_a_request_that_takes_too_long_is_given_up(start):
         )
     assert (status, headers["Retry-After"]) == (503, "1")
     assert data == b"the request took more than 0.3 s; send less at once\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /mod"])
+def test_stopping_ends_connections_without_a_request(sent, start):
+    server = start(client_seconds=10 * SECONDS)
+    with connect(server, sent):
+        wait_for(lambda: server.idle)
+        stopping = Thread(target=server.stop, daemon=True)
+        stopping.start()
+        stopping.join(SECONDS)
+        assert not stopping.is_alive() and server.num_connections == 0
 
 
 # Slow, silent and killed clients
