@@ -14,7 +14,6 @@ from depkit.cli.output import for_terminal, print_output
 from depkit.cli.tables import render_facts
 from depkit.version import __version__
 
-_MAX_CARD = 1 << 16  # bytes
 _PACKAGES = ("torch", "transformers", "numpy", "numba")
 
 
@@ -45,12 +44,15 @@ def info_command(
     Example: depkit info --settings encoder
     """
     lists = {"recipes": recipes, "models": models, "settings": settings}
-    for option, is_given in lists.items():
-        is_alone = sum(lists.values()) == 1 and (model is None or settings)
-        if is_given and not is_alone:
-            raise typer.BadParameter(
-                f"it lists all {option}; leave MODEL and other lists out", param_hint=f"--{option}"
-            )
+    given = [f"--{name}" for name, is_given in lists.items() if is_given]
+    if len(given) > 1:
+        raise typer.BadParameter(
+            "they contradict each other; give only one of them", param_hint=" and ".join(given)
+        )
+    if model is not None and (recipes or models):
+        raise typer.BadParameter(
+            f"it lists all {given[0][2:]}; leave MODEL out", param_hint=given[0]
+        )
     if settings:
         from depkit.cli.setting_tables import render_settings, select_settings, setting_facts
 
@@ -189,15 +191,16 @@ def _model_facts(name: str) -> dict[str, Any]:
     from depkit.parsers import model_directory as models
     from depkit.parsers.families import get_family
     from depkit.parsers.inputs.parts import describe_inputs, used_parts
+    from depkit.parsers.model_card import read_card
 
     directory = models.find_model(name)
-    card, tokenizer = directory / models.CARD, directory / models.TOKENIZER
+    tokenizer = directory / models.TOKENIZER
     common = {
         "directory": str(directory),
         "bytes": sum(path.stat().st_size for path in models.model_files(directory)),
         "files": _file_sizes(directory),
         "tokenizer": {"parameters": _count_parameters(tokenizer)} if tokenizer.is_file() else None,
-        "card": _read_card(card) if card.is_file() else None,
+        "card": read_card(directory),
     }
     if (directory / models.ENSEMBLE).is_file():
         ensemble = models.read_ensemble(directory)
@@ -226,12 +229,6 @@ def _model_facts(name: str) -> dict[str, Any]:
         "decoder": get_family(config).decoder(config),
         "recipe": recipe,
     }
-
-
-def _read_card(path: Path) -> str:
-    """Return the text of a model card, the beginning of one that is too long."""
-    with path.open("rb") as file:
-        return file.read(_MAX_CARD).decode(errors="replace")
 
 
 def _file_sizes(directory: Path) -> dict[str, int]:

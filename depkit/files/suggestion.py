@@ -19,8 +19,9 @@ def describe_unknown(kind: str, name: str, known: Iterable[str], listed: Iterabl
     from difflib import get_close_matches
 
     has_dot = "." in name
-    parts = {full: full if has_dot else full.rpartition(".")[2] for full in known}
-    best = get_close_matches(name, parts.values(), 1, 0.8 if has_dot else 0.6)
+    # The hyphens before options would make all of them similar.
+    parts = {full: (full if has_dot else full.rpartition(".")[2]).lstrip("-") for full in known}
+    best = get_close_matches(name.lstrip("-"), parts.values(), 1, 0.8 if has_dot else 0.6)
     similar = sorted((full for full, part in parts.items() if part in best), key=len)
     suggested = " or ".join(similar[:3])
     names = ", ".join(listed)

@@ -26,13 +26,18 @@ def make_front_matter(facts: Mapping[str, str | list[str]]) -> str:
     return "\n".join([*lines, "---", ""])
 
 
-def read_card_facts(directory: Path) -> Facts:
-    """Read the front matter of a model's card; {} if there is none."""
+def read_card(directory: Path) -> str | None:
+    """Read a model's card, or the beginning of one that is too long; None if there is none."""
     path = directory / CARD
     if not path.is_file():
-        return {}
+        return None
     with path.open("rb") as file:
-        lines = file.read(_MAX_CARD).decode(errors="replace").splitlines()
+        return file.read(_MAX_CARD).decode(errors="replace")
+
+
+def read_card_facts(directory: Path) -> Facts:
+    """Read the front matter of a model's card; {} if there is none."""
+    lines = (read_card(directory) or "").splitlines()
     if lines[:1] != ["---"] or "---" not in lines[1:]:
         return {}
     facts: Facts = {}

@@ -54,11 +54,19 @@ class Origin:
         if len(names) > _MAX_NAMED:
             differences.append(f"{len(names) - _MAX_NAMED} more settings that differ")
         differences += [
-            _name_argument(name)
+            _name_argument(_describe_data(name, name in self.data, name in current.data))
             for name in self.data | current.data
             if self.data.get(name) != current.data.get(name)
         ]
         return ", ".join(differences)
+
+
+def _describe_data(name: str, was_given: bool, is_given: bool) -> str:
+    """Describe data that differ, of which a run may have none; name: a key of `Origin.data`."""
+    if was_given and is_given:
+        return name
+    noun = name.removeprefix("an").removeprefix("other ")
+    return f"{noun} (now none)" if was_given else f"no {noun}"
 
 
 def _name_argument(text: str) -> str:

@@ -18,7 +18,7 @@ from depkit.parsers import model_directory
 from depkit.parsers.model_directory import CARD, CONFIG, TOKENIZER, VOCABULARY, WEIGHTS, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import recipe_names
-from tests.cli.commands import Command
+from tests.cli.commands import Command, assert_fails
 from tests.parsers.small_parsers import make_parser, save_parser
 
 info = Command("info")
@@ -264,7 +264,7 @@ def test_all_rows_are_listed_by_paper_and_table():
         "    depkit"
     )
     _, err = Command("info")("--recipes", "selfatt", code=2)
-    assert "leave MODEL and other lists out" in err
+    assert "--recipes: it lists all recipes; leave MODEL out" in err
 
 
 def test_the_bundled_models_are_listed():
@@ -293,8 +293,12 @@ def test_settings_are_listed_by_section():
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [("--models", "en-ewt"), ("--models", "--recipes"), ("--settings", "--models")],
+    ("arguments", "message"),
+    [
+        (["--models", "en-ewt"], "--models: it lists all models; leave MODEL out"),
+        (["--models", "--recipes"], "--recipes and --models: they contradict each other; give"),
+        (["--settings", "--models"], "--models and --settings: they contradict each other; give"),
+    ],
 )
-def test_a_list_stands_alone(arguments):
-    assert "leave MODEL and other lists out" in str(info.failure(*arguments))
+def test_a_list_stands_alone(arguments, message, capfd):
+    assert_fails(capfd, ["info", *arguments], 2, message)

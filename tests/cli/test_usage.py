@@ -31,6 +31,7 @@ from tests.conftest import TINY
         ("eval x", "PRED is missing; see depkit eval --help"),
         ("train x --epoch 3", r"there is no option '--epoch';"
             r" did you mean --epochs\? See depkit train --h"),
+        ("tag x --best 3", "there is no option '--best'; see depkit tag --help"),
         ("stats -Z", "there is no option '-Z'; see depkit stats --help"),
         ("parse --threads", "'--threads' requires an argument; see depkit parse --help"),
         ("info a b", "unexpected extra argument.*; see depkit info --help"),

@@ -176,6 +176,7 @@ def test_the_known_treebanks_have_valid_conventions() -> None:
         assert set(conventions.types) <= set(ENHANCEMENTS)
     assert resolve_conventions("en_ewt") == GUIDELINES
     assert resolve_conventions("sv_talbanken", ["xsubj"]).types == ("xsubj",)
+    assert resolve_conventions("", ["case", " xsubj "]).types == ("case", "xsubj")
 
 
 def test_the_command_and_the_function(tmp_path) -> None:

@@ -176,3 +176,10 @@ def test_only_names_of_options_become_names_of_arguments():
     ]
     expected = "inputs.model=a--b (now a--c), another `init`"
     assert runs[0].describe_difference(runs[1]) == expected
+
+
+def test_data_that_only_one_of_two_runs_has_are_named():
+    data = {"another --init": "b", "other names of treebanks": "c"}
+    without, run = make_origin(1, {}, {}), make_origin(1, {}, data)
+    assert without.describe_difference(run) == "no `init`, no names of treebanks"
+    assert run.describe_difference(without) == "`init` (now none), names of treebanks (now none)"

@@ -20,12 +20,14 @@ def resolve_conventions(like: str = "", types: Sequence[str] = ()) -> Convention
     Args:
         like: The name of a known treebank, a treebank with DEPS from which they are learned, or ""
             for those of the UD guidelines.
-        types: The enhancements, or "all"; by default, those of the treebank.
+        types: The enhancements, or "all"; by default, those of the treebank. Spaces around a name
+            are ignored.
 
     Raises:
         ArgumentError: There is no such enhancement, or the treebank has no DEPS.
         FormatError, OSError: The treebank cannot be read.
     """
+    types = [name.strip() for name in types]
     if "all" in types:
         types = ENHANCEMENTS
     if unknown := [name for name in types if name not in ENHANCEMENTS]:
