@@ -10,7 +10,7 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -57,7 +57,9 @@ _MAX_MESSAGE = 2000  # characters; a message may quote a file
 
 DESCRIPTIONS = Path(__file__).parent / "descriptions"
 
-_is_interrupted = False  # whether the process has received Ctrl-C
+# What the handler of a signal has raised. While compiled code is imported, Python turns it into an
+# ImportError.
+_raised_by_signal: BaseException | None = None
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
@@ -198,14 +200,18 @@ def _flush_stderr() -> None:
 
 
 def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
-    # This raises SystemExit, so that half-written files are removed.
-    sys.exit(_TORCHRUN_SIGNAL if started_by_torchrun() else 128 + signum)
+    # An exception, so that half-written files are removed
+    _raise(SystemExit(_TORCHRUN_SIGNAL if started_by_torchrun() else 128 + signum))
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
-    global _is_interrupted
-    _is_interrupted = True
-    raise KeyboardInterrupt
+    _raise(KeyboardInterrupt())
+
+
+def _raise(error: BaseException) -> NoReturn:
+    global _raised_by_signal
+    _raised_by_signal = error
+    raise error
 
 
 def run(arguments: list[str]) -> int:
@@ -248,10 +254,12 @@ def run(arguments: list[str]) -> int:
         _print_error(f"{message}{see} {command} --help")
         return 2
     except Exception as error:
+        if isinstance(_raised_by_signal, SystemExit):
+            raise _raised_by_signal from None
         if debug:
             raise
         _abandon_stdout()
-        if _is_interrupted:  # An import of compiled code turns KeyboardInterrupt into ImportError.
+        if _raised_by_signal:
             return 130
         _print_error(describe(error))
         return 2 if isinstance(error, ConfigError) else 1

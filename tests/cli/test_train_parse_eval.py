@@ -119,8 +119,8 @@ import depkit.cli.main as program
 
 def import_compiled_code(**arguments):
     try:
-        signal.raise_signal(signal.SIGINT)
-    except KeyboardInterrupt:
+        signal.raise_signal(NUMBER)
+    except BaseException:
         raise ImportError("initialization failed") from None
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -129,10 +129,11 @@ program.main()
 """
 
 
-def test_an_interrupted_import_is_no_internal_error():
-    command = [sys.executable, "-c", INTERRUPTED_IMPORT]
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_import_is_no_internal_error(number, status):
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT.replace("NUMBER", str(int(number)))]
     result = subprocess.run(command, capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (130, "")
+    assert (result.returncode, result.stderr) == (status, "")
 
 
 def test_training_can_be_resumed(tmp_path, capfd):
