@@ -33,6 +33,7 @@ from depkit.serving.auto_models import choose_models
 from depkit.serving.job import Job, check_overwriting
 
 _COMPRESSION = re.compile(r"(\.gz|\.xz)$", re.I)
+_JSON = re.compile(r"\.jsonl?(\.gz|\.xz)?$", re.I)
 _SUFFIX = re.compile(f"({'|'.join(map(re.escape, ['.txt', *SUFFIXES]))})$", re.I)
 
 
@@ -78,8 +79,8 @@ def resolve(job: Job) -> Plan:
     no such model, or none for the language of a file, and the errors of `storage.check_url`,
     `text.reading.detect_input` and `text.reading.read_input`.
     """
-    if not job.format and format_from_filename(job.output) is PARQUET:
-        job = replace(job, format=PARQUET.name)
+    if not job.format:
+        job = replace(job, format=_format_from_output(job.output))
     _check_files(job)
     # All processes must read the same models, even if the hub has new versions in the meantime.
     job = replace(
@@ -110,6 +111,13 @@ def resolve(job: Job) -> Plan:
     ]
     notes = tuple(choice.note for choice in choices if choice.note)
     return Plan(job, tuple(files), format, shard, notes)
+
+
+def _format_from_output(path: str) -> str | None:
+    """Return the format for the suffix of the output, if it is not one with a word on each line."""
+    if _JSON.search(path):
+        return "json"
+    return PARQUET.name if format_from_filename(path) is PARQUET else None
 
 
 def _check_files(job: Job) -> None:

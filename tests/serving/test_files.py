@@ -7,6 +7,7 @@ import pytest
 
 import depkit
 from depkit.files.progress import ProgressBars
+from depkit.files.streams import open_bytes
 from depkit.parsers.settings import ConfigError
 from depkit.serving.files import annotate_files
 from depkit.serving.job import Job
@@ -126,6 +127,17 @@ def test_invalid_options_are_rejected_before_anything_is_written(
     with pytest.raises(ConfigError, match=message):
         annotate_files(make_job(model, *files, **options))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.JSONL", "out.json.gz"])
+def test_the_name_of_the_output_can_choose_json(name, model, tmp_path):
+    annotate_files(make_job(model, TINY, output=str(tmp_path / name)))
+    annotate_files(make_job(model, TINY, output=str(tmp_path / "other"), format="json"))
+    with open_bytes(tmp_path / name) as stream:
+        assert stream.read() == (tmp_path / "other").read_bytes()
+    annotate_files(make_job(model, TINY, output=str(tmp_path / name), format="conllx"))
+    with open_bytes(tmp_path / name) as stream:
+        assert stream.read().startswith(b"1\t")
 
 
 def test_wrong_options_are_reported_before_a_missing_model():
