@@ -195,8 +195,8 @@ class Parser(ABC):
             probabilities: The former name of `prob`.
 
         Raises:
-            ValueError: An argument is invalid, or the parser does not predict what is asked.
-            ConfigError: The family does not have an argument, see `check_options`.
+            ConfigError: An argument is invalid, or it does not suit the parser or its family.
+            ValueError: The parser predicts no trees.
             FormatError: A sentence lacks the tags or the parse that the parser reads, has no MISC
                 column for the probabilities, has too many words, or no tree agrees with heads that
                 are kept.
@@ -204,7 +204,9 @@ class Parser(ABC):
         """
         if not self.trees:
             raise ValueError("this model is a tagger, which predicts no trees; use depkit tag")
-        self._check_tags(tags, ("missing", "keep", "predict"))
+        _check_choice("tags", tags, ("missing", "keep", "predict"))
+        if tags == "predict" and not self.config.predicted_tags:
+            raise ConfigError("this model predicts no tags; leave `tags` predict out")
         algorithm = choose_decoder(decode, algorithm)
         probabilities = choose_probabilities(prob, probabilities)
         stream = is_stream(sentences, stream, context)
@@ -232,11 +234,11 @@ class Parser(ABC):
     ) -> dict[str, Any]:
         """Check arguments of `parse`, and return those that are not the default.
 
-        Raises ValueError if one is invalid, ConfigError if the family does not have it.
+        Raises ConfigError if one is invalid, or if the family does not have it.
         """
         for name, number in (("passes", passes), ("best", best)):
             if number < 1:
-                raise ValueError(f"`{name}` is {number}; it must be 1 or more")
+                raise ConfigError(f"`{name}` is {number}; it must be 1 or more")
         options: dict[str, Any] = {
             name: value for name, value in choices.items() if value and value != "auto"
         }
@@ -247,9 +249,9 @@ class Parser(ABC):
         for name, value in options.items():
             _check_choice(name, value, self.options[name])
         if passes > 1 and (heads != "predict" or best > 1):
-            raise ValueError("`passes` excludes `heads` keep and `best`; leave one of them out")
+            raise ConfigError("`passes` excludes `heads` keep and `best`; leave one of them out")
         if passes > 1 and not self.corrects_parses:
-            raise ValueError(
+            raise ConfigError(
                 "this model does not correct parses, so more passes would change nothing"
             )
         return options | ({"best": best} if best > 1 else {})
@@ -305,17 +307,12 @@ class Parser(ABC):
 
         tags: "predict" or "missing". The other arguments and the errors are those of `parse`.
         """
-        self._check_tags(tags, ("missing", "predict"))
+        _check_choice("tags", tags, ("missing", "predict"))
         if not self.config.predicted_tags:
             raise ValueError("this model predicts no tags")
         stream = is_stream(sentences, stream, context)
         compute = partial(self.tag_batch, tags=tags)
         yield from self.map_batches(sentences, compute, batch_tokens, context, stream=stream)
-
-    def _check_tags(self, tags: str, choices: Sequence[str]) -> None:
-        _check_choice("tags", tags, choices)
-        if tags == "predict" and not self.config.predicted_tags:
-            raise ValueError("this model predicts no tags")
 
     def tag_batch(self, batch: Any, sentences: Sequence[Sentence], tags: str) -> list[Sentence]:
         """Tag the sentences of a batch, within the context of the engine."""
@@ -360,7 +357,7 @@ class Parser(ABC):
         arguments are those of `parse`.
         """
         if context is None and self.config.inputs.context.source == "elmo":
-            raise ValueError("this model reads ELMo vectors; give them as `context`")
+            raise ConfigError("this model reads ELMo vectors; give them as `context`")
         batch_tokens = batch_tokens or (CPU_TOKENS if self.engine.kind == "cpu" else GPU_TOKENS)
 
         def compute_and_report(batch: Any, batch_sentences: Sequence[Sentence]) -> Sequence[T]:
@@ -480,12 +477,12 @@ class Parser(ABC):
 
         The vectors have the shape that `parse` expects, [1 + words, layers, width]; those at
         position 0, the artificial root, are zeros. Raises FormatError at the first sentence that
-        does not match the file, and ValueError if the parser reads no ELMo vectors or vectors of
-        another shape.
+        does not match the file, ConfigError if the parser reads no ELMo vectors, and ValueError if
+        it reads vectors of another shape.
         """
         context = self.config.inputs.context
         if context.source != "elmo":
-            raise ValueError("this model reads no ELMo vectors; leave `context` out")
+            raise ConfigError("this model reads no ELMo vectors; leave `context` out")
         shape = describe_features(features)
         if (shape.layers, shape.width) != (context.available, context.width):
             raise ValueError(
@@ -502,7 +499,7 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         name = {other: name for name, other in OTHER_NAMES.items()}.get(name, name)
         *others, last = choices
-        raise ValueError(f"{name} can be {', '.join(others)} or {last}, not {value!r}")
+        raise ConfigError(f"{name} can be {', '.join(others)} or {last}, not {value!r}")
 
 
 def is_stream(sentences: Parsable, stream: bool | None, context: object) -> bool:

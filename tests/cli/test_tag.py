@@ -91,6 +91,8 @@ def test_a_model_without_tags_does_not_tag(tmp_path, capfd):
     settings = ["--set", "scorer.predict=[]", "--set", "tokenizer.enabled=false"]
     assert run([*arguments, *settings, *QUICK, *ON_CPU]) == 0
     assert_fails(capfd, ["tag", str(TINY), "--model", model, *ON_CPU], 1, "predicts no tags")
+    parse = ["parse", str(TINY), "--model", model, "--tags", "predict", *ON_CPU]
+    assert_fails(capfd, parse, 2, "predicts no tags; leave --tags predict out")
 
 
 @pytest.mark.parametrize(

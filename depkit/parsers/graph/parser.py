@@ -26,6 +26,7 @@ from depkit.parsers.graph.deps import (
     restore_relations,
 )
 from depkit.parsers.graph.probabilities import head_marginals
+from depkit.parsers.settings import ConfigError
 from depkit.treebank.valid_labels import ValidLabels
 from depkit.trees.decode import decode
 from depkit.trees.shape import is_tree
@@ -78,13 +79,13 @@ class GraphParser(Parser):
     ) -> Iterator[Sentence]:
         decoding = self._choose_decoding(options.get("algorithm", ""), options.get("root", ""))
         if best > 1 and decoding.algorithm == "argmax":
-            raise ValueError("`best` needs a decoder of trees; argmax finds one head of each word")
+            raise ConfigError("`best` needs a decoder of trees; argmax finds one head of each word")
         if options.get("valid"):
             if heads or best > 1 or decoding.algorithm == "argmax":
-                raise ValueError("`valid` excludes `heads` keep, `best`, and the decoder argmax")
+                raise ConfigError("`valid` excludes `heads` keep, `best`, and the decoder argmax")
             labels = self.vocabulary.columns["deprel"].symbols
             if strange := next((label for label in labels if not is_universal(label)), ""):
-                raise ValueError(
+                raise ConfigError(
                     f"`valid` ud needs a model with the relations of UD; {strange!r} is none"
                 )
         known = self.vocabulary.columns["deprel"].indices
