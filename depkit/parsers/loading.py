@@ -14,7 +14,6 @@ from typing import get_args
 from depkit.corpus.io import PathLike
 from depkit.files.system import GPU_FILES, count_available_cores
 from depkit.parsers.base import Parser
-from depkit.parsers.config import apply_test_time_settings
 from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
 from depkit.parsers.ensembles import load_ensemble
 from depkit.parsers.families import get_family
@@ -23,14 +22,13 @@ from depkit.parsers.model_directory import (
     DEFAULT,
     ENSEMBLE,
     ModelError,
-    check_columns,
-    check_treebank,
     check_weights,
     find_graphs,
+    find_missing_graph,
     find_model,
     has_graphs,
-    read_config,
-    read_vocabulary,
+    read_ensemble,
+    read_parser,
 )
 from depkit.parsers.settings import ConfigError
 
@@ -83,7 +81,7 @@ def load(
         )
     if threads is not None and threads < 1:
         raise ValueError(f"the number of threads must be 1 or more, not {threads}")
-    obstacle = find_obstacle(path, device, precision, settings or [])
+    obstacle = "" if name == "torch" else find_obstacle(path, device, precision, settings or [])
     if name == "onnx" and obstacle:
         raise ConfigError(f"{path} cannot be run by the engine onnx: {obstacle}")
     if name == "torch" or obstacle:
@@ -134,11 +132,21 @@ def uses_torch(
 
 
 def find_obstacle(path: Path, device: str, precision: str, settings: Sequence[str]) -> str:
-    """Say why ONNX Runtime cannot run a model; "" if it can. The arguments are those of `load`."""
+    """Say why ONNX Runtime cannot run a model; "" if it can. The arguments are those of `load`.
+
+    Raises ModelError if some of the exported graphs are missing.
+    """
     if device not in ("auto", "cpu"):
         return f"ONNX Runtime runs on the CPU only, not on {device}"
     if precision not in ("auto", "int8"):
         return f"ONNX Runtime computes in int8 only, not in {precision}"
+    members = read_ensemble(path).members if (path / ENSEMBLE).is_file() else [""]
+    for directory in (path / member for member in members):
+        if missing := find_missing_graph(directory):
+            raise ModelError(
+                f"{directory} is damaged: the model has no {missing}; make it with depkit export,"
+                " or choose `engine` torch"
+            )
     if not has_graphs(path):
         return "the model lacks exported graphs; make them with depkit export"
     for setting in settings:
@@ -162,18 +170,14 @@ def _load_on_onnx(path: Path, threads: int | None, settings: Sequence[str]) -> P
     from depkit.parsers.engine.onnx_engine import Graphs, OnnxEngine
     from depkit.parsers.text.tokenizer_file import read_tokenizer_on_onnx
 
-    config, _ = read_config(path)
-    config = apply_test_time_settings(config, settings)
-    vocabulary = read_vocabulary(path)
-    check_columns(path, config, vocabulary)
-    check_treebank(config.inputs.treebank_name, vocabulary)
+    config, vocabulary = read_parser(path, settings)
     family = get_family(config)
     assert family.array_network is not None
     check_weights(path)  # ONNX Runtime reads them without their header.
     try:
         network = family.array_network(Graphs(find_graphs(path)))
     except ValueError as error:
-        raise ModelError(f"{path} is damaged: {error}") from None
+        raise ModelError(f"{path} is damaged: {error}, or choose `engine` torch") from None
     engine = OnnxEngine(network, all(part.depends_on_form for part in used_parts(config.inputs)))
     tokenizer = read_tokenizer_on_onnx(path)
     return family.parser(config, vocabulary, engine, threads or count_cores(), tokenizer)

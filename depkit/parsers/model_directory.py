@@ -21,6 +21,7 @@ import json
 import os
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from depkit.corpus.io import PathLike
 from depkit.files.atomic import atomic
 from depkit.files.hub import PREFIX, HubError, download, is_on_hub, parse_name
-from depkit.parsers.config import ParserConfig
+from depkit.parsers.config import ParserConfig, apply_test_time_settings
 from depkit.parsers.ensemble_config import EnsembleConfig
 from depkit.parsers.families import get_family, make_parser_config, parser_fields, update_tables
 from depkit.parsers.inputs.safe_files import CONFIGURATION_FILES, TOKENIZER_FILES
@@ -167,8 +168,19 @@ def find_graphs(directory: Path) -> dict[str, Path]:
     """Return the files of a parser's exported graphs by name; {} if they are not complete."""
     paths = {name: directory / f"{name}.onnx" for name in GRAPHS}
     graphs = {name: path for name, path in paths.items() if path.is_file()}
-    is_complete = {"words", "scores"} <= graphs.keys() and not _lacks_tokenizer_graph(directory)
-    return graphs if is_complete else {}
+    return {} if find_missing_graph(directory) else graphs
+
+
+def find_missing_graph(directory: Path) -> str:
+    """Return the name of a file that is missing among a parser's exported graphs.
+
+    It is "" if the parser has no graphs, or all that a parser of every family has.
+    """
+    if not any((directory / f"{name}.onnx").is_file() for name in GRAPHS):
+        return ""
+    names = ["words.onnx", "scores.onnx"]
+    names += [TOKENIZER_GRAPH] * (directory / TOKENIZER).is_file()
+    return next((name for name in names if not (directory / name).is_file()), "")
 
 
 def check_weights(directory: Path) -> None:
@@ -375,14 +387,36 @@ def write_calibration(directory: Path, calibration: dict[str, Any]) -> None:
     write_config(directory, tables | {"calibration": calibration})
 
 
-def check_columns(path: Path, config: ParserConfig, vocabulary: Vocabulary) -> None:
+def read_parser(directory: Path, settings: Sequence[str]) -> tuple[Any, Vocabulary]:
+    """Read the configuration of a parser, with some settings changed, and its vocabulary.
+
+    settings: as for `config.apply_test_time_settings`.
+
+    Raises ModelError if a file is missing or damaged, or if the two do not belong together, and
+    ConfigError if a setting cannot be changed or names a treebank that the model does not know.
+    """
+    config, _ = read_config(directory)
+    vocabulary = read_vocabulary(directory)
+    _check_columns(directory, config, vocabulary)
+    try:
+        _check_treebank(config, vocabulary)
+    except ConfigError as error:
+        path = directory / VOCABULARY
+        raise ModelError(f"{path} does not belong to the model: {error}") from None
+    config = apply_test_time_settings(config, settings)
+    _check_treebank(config, vocabulary)
+    return config, vocabulary
+
+
+def _check_columns(path: Path, config: ParserConfig, vocabulary: Vocabulary) -> None:
     """Raise ModelError if a vocabulary lacks the table of a column that the parser predicts."""
     if missing := set(get_family(config).columns(config)) - set(vocabulary.columns):
         raise ModelError(f"{path / VOCABULARY} has no table of {', '.join(sorted(missing))}")
 
 
-def check_treebank(name: str, vocabulary: Vocabulary) -> None:
-    """Raise ConfigError if a model does not know a treebank of this name; "" is no name."""
+def _check_treebank(config: ParserConfig, vocabulary: Vocabulary) -> None:
+    """Raise ConfigError if a model does not know the treebank that its settings name."""
+    name = config.inputs.treebank_name
     table = vocabulary.tables.get("treebanks")
     known = table.symbols if table else []
     if name and name not in known:

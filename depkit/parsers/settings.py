@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -88,7 +88,13 @@ def add_former(kind: type, tables: dict[str, Any]) -> None:
             tables.setdefault(field.name, former)
 
 
-def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
+def check_effects(
+    config: Any,
+    written: dict[str, Any],
+    path: str = "",
+    *,
+    changeable: Collection[str] | None = None,
+) -> None:
     """Raise ConfigError if a setting that the user wrote has no effect in a configuration.
 
     It has no effect if the setting that it needs is not set (see `bounds.setting`), or if it
@@ -98,6 +104,9 @@ def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
         config: The configuration, into which the written settings have been read.
         written: The tables of settings that the user wrote.
         path: As for `from_dict`.
+        changeable: The dotted names of the settings that the user can write; by default, all. What
+            a setting needs of other settings is left to the caller, because the advice to set them
+            would be wrong.
     """
     for key, field in read_fields(type(config)).items():
         value, name = getattr(config, key), f"{path}{key}"
@@ -107,10 +116,11 @@ def check_effects(config: Any, written: dict[str, Any], path: str = "") -> None:
             own = read_fields(type(value))
             for other in (name for name in written[key] if name not in own):
                 _refuse_other_kind(field.kinds, other, written[key][other], name)
-            check_effects(value, written[key], f"{name}.")
+            check_effects(value, written[key], f"{name}.", changeable=changeable)
         elif value != field.default:
             for needed, needed_values in field.bounds.needs.items():
-                _check_need(config, needed, needed_values, name=name, path=path)
+                if changeable is None or f"{path}{needed}" in changeable:
+                    _check_need(config, needed, needed_values, name=name, path=path)
 
 
 def _refuse_other_kind(kinds: Sequence[type], key: str, value: Any, path: str) -> None:

@@ -8,7 +8,6 @@ import torch
 
 from depkit.corpus.io import PathLike
 from depkit.parsers.base import Parser
-from depkit.parsers.config import apply_test_time_settings
 from depkit.parsers.engine.device import find_device
 from depkit.parsers.engine.quantisation import make_engine
 from depkit.parsers.engine.weights import Shapes, make_network, read_shapes
@@ -28,11 +27,8 @@ from depkit.parsers.model_directory import (
     TRANSFORMER,
     WEIGHTS,
     ModelError,
-    check_columns,
-    check_treebank,
     find_model,
-    read_config,
-    read_vocabulary,
+    read_parser,
 )
 from depkit.parsers.text.tokenizer_file import read_tokenizer
 
@@ -54,12 +50,8 @@ def load_on_torch(
         )
         tokenizer = read_tokenizer(path, parser.device, parser.precision)
         return replace(parser, tokenizer=tokenizer or parser.tokenizer)
-    config, _ = read_config(path)
-    config = apply_test_time_settings(config, settings or [])
-    vocabulary = read_vocabulary(path)
-    check_treebank(config.inputs.treebank_name, vocabulary)
+    config, vocabulary = read_parser(path, settings or [])
     family = get_family(config)
-    check_columns(path, config, vocabulary)
     shapes = read_shapes(path / WEIGHTS)
     transformer = load_model_transformer(path, config.inputs.context, shapes)
     network = make_network(

@@ -7,6 +7,7 @@ import pytest
 
 from depkit.parsers.model_directory import BUNDLED, CONFIG, TOKENIZER, WEIGHTS
 from tests.cli.commands import ON_CPU, Command, assert_fails
+from tests.conftest import TINY
 
 parse = Command("parse")
 
@@ -39,7 +40,10 @@ def test_an_empty_name_is_refused(capfd):
         (WEIGHTS, None, f"it has no {WEIGHTS}"),
         (CONFIG, None, f"it has no {CONFIG}"),
         (TOKENIZER, None, "text.txt is running text, but the model has no tokenizer"),
-        ("labels.onnx", None, "the model has no labels.onnx"),
+        ("labels.onnx", None, "de is damaged: the model has no labels.onnx; make it with depkit"),
+        ("scores.onnx", None, "de is damaged: the model has no scores.onnx; make it with depkit"),
+        ("tokenizer.onnx", None, "de is damaged: the model has no tokenizer.onnx; make it with"),
+        ("labels.onnx", b"", "labels.onnx belongs to another model or is damaged"),
         (
             "words.onnx",
             (BUNDLED / "de" / "words.onnx").read_bytes(),
@@ -54,3 +58,34 @@ def test_a_damaged_model_gives_one_line(french, file, content, message, capfd):
         (french / file).write_bytes(content)
     Path("text.txt").write_text("Le chat dort.", "utf-8")
     assert_fails(capfd, ["parse", "text.txt", "--model", "./de", "--engine", "onnx"], 1, message)
+
+
+def test_a_model_that_lacks_a_graph_is_run_with_torch_only_on_request(french, capfd, monkeypatch):
+    monkeypatch.setenv("DEPKIT_ENGINE", "auto")
+    (french / "scores.onnx").unlink()
+    Path("text.txt").write_text("Le chat dort.", "utf-8")
+    command = ["text.txt", "--model", "./de", *ON_CPU]
+    message = "no scores.onnx; make it with depkit export, or choose --engine torch"
+    assert_fails(capfd, ["parse", *command], 1, message)
+    assert "\tchat\t" in parse(*command, "--engine", "torch")[0]
+
+
+@pytest.mark.parametrize("engine", ["onnx", "torch"])
+def test_an_unknown_treebank_is_refused_by_what_the_user_has_written(engine, capfd, monkeypatch):
+    monkeypatch.setenv("DEPKIT_ENGINE", engine)
+    message = "does not know the treebank 'zz'; it was trained without vectors of treebanks"
+    for option in (["--treebank", "zz"], ["--set", "inputs.treebank_name=zz"]):
+        assert_fails(capfd, ["parse", str(TINY), *option, *ON_CPU], 2, message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--passes", "3"], "this model does not correct parses"),
+        (["--elmo", str(TINY)], "this model reads no ELMo vectors; leave --elmo out"),
+        (["--best", "3", "--decode", "argmax"], "--best needs a decoder of trees"),
+        (["--valid", "ud", "--decode", "argmax"], "--valid excludes --heads keep"),
+    ],
+)
+def test_an_option_that_does_not_suit_the_model_is_wrong_usage(options, message, capfd):
+    assert_fails(capfd, ["parse", str(TINY), *options, *ON_CPU], 2, message)

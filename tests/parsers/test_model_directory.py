@@ -138,7 +138,8 @@ def write_newer_version(path):
     ("name", "change", "message"),
     [
         (VOCABULARY, lambda path: path.write_text('{"words": []}'), "not a vocabulary"),
-        (VOCABULARY, lambda path: path.write_text("[]"), "not a vocabulary"),
+        (VOCABULARY, lambda path: path.write_text("{}"), "not a vocabulary: it has no table 'wo"),
+        (VOCABULARY, lambda path: path.write_text("[]"), "not a vocabulary: it is not an object"),
         (VOCABULARY, lambda path: path.write_text("3"), "not a vocabulary"),
         (VOCABULARY, write_half_a_character, r"json is not a vocabulary: '\\ud83d' is half of a"),
         (WEIGHTS, write_other_weights, "does not have the weights of this model"),
@@ -151,6 +152,15 @@ def write_newer_version(path):
 def test_a_file_of_another_kind_or_version_is_rejected(directory, name, change, message):
     change(directory / name)
     with pytest.raises(ModelError, match=message):
+        load(directory, "cpu")
+
+
+def test_a_vocabulary_without_the_treebank_of_the_settings_is_of_another_model(directory, tiny):
+    """Then the user is not told to leave out an option that was not given."""
+    path = directory / CONFIG
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('treebank_name = ""', 'treebank_name = "ewt"'), "utf-8")
+    with pytest.raises(ModelError, match=r"json does not belong .*: the model does not know .*ewt"):
         load(directory, "cpu")
 
 

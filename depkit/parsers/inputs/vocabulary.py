@@ -85,6 +85,11 @@ class Vocabulary:
 
         Raises LookupError, TypeError, AttributeError or ValueError for other data.
         """
+        if not isinstance(data, dict):
+            raise TypeError("it is not an object with a list for each table")
+        for name in ("words", "characters", "columns"):
+            if name not in data:
+                raise LookupError(f"it has no table {name!r}")
         symbols = {"words": data["words"], "characters": data["characters"]}
         for name, first in known_tables().items():
             if name in data:
