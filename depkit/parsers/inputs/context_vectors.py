@@ -100,6 +100,8 @@ def share_transformers(modules: Iterable[ContextVectors | None]) -> None:
         if module is None or module.body is not None or module.transformer is None:
             continue
         config = module.config
-        module.transformer = transformers.setdefault(config.digest, module.transformer)
-        key = (config.digest, config.layers, config.top, config.pooling, config.overlap)
+        # The digest is that of the files, of which a transformer may have only the first layers.
+        body = (config.digest, config.depth)
+        module.transformer = transformers.setdefault(body, module.transformer)
+        key = (body, config.layers, config.top, config.pooling, config.overlap)
         module.layer_cache = layer_caches.setdefault(key, LayerCache())

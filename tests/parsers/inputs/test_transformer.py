@@ -17,6 +17,8 @@ import transformers
 from safetensors.torch import load_file
 
 from depkit.parsers.inputs import tokenizer_json
+from depkit.parsers.inputs.context import Context
+from depkit.parsers.inputs.context_vectors import ContextVectors, share_transformers
 from depkit.parsers.inputs.hidden_layers import hidden_layers, pool_pieces
 from depkit.parsers.inputs.transformer import (
     TransformerError,
@@ -491,6 +493,27 @@ def test_layers_that_do_not_exist_are_rejected(bert, layers, top):
     batch = make_batch(bert, [["dog"]])
     with pytest.raises(TransformerError, match="4 layers"):
         hidden_layers(bert, batch, layers, top)
+
+
+def test_parsers_share_a_frozen_transformer_with_as_many_layers(bert_folder):
+    sentences = [["the", "dogs", "bark"]]
+    modules, expected = [], []
+    for depth in (0, 1, 3, 1):
+        loaded = load_transformer(str(bert_folder), depth=depth)
+        context = Context(
+            source="transformer", model=str(bert_folder), layers="single", top=1, size=0,
+            depth=depth, digest=loaded.digest, available=loaded.layers, width=loaded.width,
+        )  # fmt: skip
+        modules.append(ContextVectors(context, loaded))
+        expected.append(word_vectors(loaded, sentences)[:, :, 0])
+    assert not torch.allclose(expected[0], expected[1])
+    share_transformers(modules)
+    batch = make_batch(modules[0].transformer, sentences)
+    for module, vectors in zip(modules, expected, strict=True):
+        assert torch.equal(module(batch), vectors)
+    assert len({id(module.transformer) for module in modules}) == 3
+    assert modules[1].transformer is modules[3].transformer
+    assert modules[1].layer_cache is modules[3].layer_cache
 
 
 LONG_SENTENCE = ["the", "dogs", "cabbac", "bark", "🐕"] * 200
