@@ -123,7 +123,9 @@ def _find_cycle(heads: Sequence[int]) -> int:
 
 def _find_crossing(heads: Sequence[int]) -> tuple[int, int] | None:
     """Return the dependents of two fixed arcs that cross."""
-    arcs = sorted((min(i, h), max(i, h), i) for i, h in enumerate(heads, start=1) if h >= 0)
+    arcs = [(min(i, h), max(i, h), i) for i, h in enumerate(heads, start=1) if h >= 0]
+    # Of the arcs with the same left end, the longest comes first, because it contains the others.
+    arcs.sort(key=lambda arc: (arc[0], -arc[1]))
     open_arcs: list[tuple[int, int, int]] = []  # nested, the innermost last
     for low, high, word in arcs:
         while open_arcs and open_arcs[-1][1] <= low:

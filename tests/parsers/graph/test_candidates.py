@@ -16,6 +16,7 @@ from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import FormatError
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import FAMILIES
+from depkit.parsers.graph.constraints import _find_crossing
 from depkit.parsers.settings import ConfigError
 from tests.conftest import TINY
 from tests.parsers.small_parsers import (
@@ -180,6 +181,18 @@ def test_contradictions_are_errors(parser, tmp_path, columns, options, message):
     write([sentence], tmp_path / "in.conllu")
     with pytest.raises(FormatError, match=message):
         parser(read(tmp_path / "in.conllu"), heads="keep", **options)
+
+
+def test_crossing_arcs_are_found_by_definition():
+    for n in range(1, 6):
+        for heads in product(range(-1, n + 1), repeat=n):
+            arcs = [sorted((word, head)) for word, head in enumerate(heads, 1) if head >= 0]
+            crosses = any(a < c < b < d for a, b in arcs for c, d in arcs)
+            found = _find_crossing(heads)
+            assert bool(found) == crosses
+            if found:
+                (a, b), (c, d) = sorted(sorted((word, heads[word - 1])) for word in found)
+                assert a < c < b < d
 
 
 def test_two_roots_are_kept_if_a_tree_may_have_several(parser):
