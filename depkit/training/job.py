@@ -85,6 +85,11 @@ class TrainingJob(BaseJob):
     parses: Sequence[PathLike] = ()
     dev_parses: PathLike = ""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.seeds < 1:
+            raise ConfigError(f"`seeds` is {self.seeds}; it takes 1 or more")
+
 
 def parse_duration(text: str) -> float:
     """Parse a time like 90s, 10m or 2h into seconds; "" means no limit.

@@ -82,6 +82,7 @@ def test_the_api_explains_errors(tmp_path):
         ({"dev": TINY, "max_time": "soon"}, "is not a time"),
         ({"dev": TINY, "recipe": "best"}, "no recipe 'best'"),
         ({"dev": TINY, "settings": ["encoder.size"]}, "not KEY=VALUE"),
+        ({"dev": TINY, "seeds": 0}, "`seeds` is 0; it takes 1 or more"),
     ):
         with pytest.raises(ConfigError, match=message):
             depkit.train(train=[TINY], output=tmp_path / "m", device="cpu", **options)
