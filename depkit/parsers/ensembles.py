@@ -50,10 +50,8 @@ def combine(
             " engine='torch'"
         )
     family, used_mean = get_family(first.config), mean or "arithmetic"
-    names = dict.fromkeys(name for member in members for name in member.config.predicted_tags)
-    config = family.set_calibration(first.config, calibration or {})
-    if names:
-        config = family.set_predicted_tags(config, list(names))
+    config = family.ensemble_config([member.config for member in members])
+    config = family.set_calibration(config, calibration or {})
     # `parse` reads from the inputs of the ensemble whether contextual vectors are needed. They are
     # needed if one member needs them.
     for member in members:

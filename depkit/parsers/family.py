@@ -109,6 +109,14 @@ class Family(ABC):
         """Return the configuration of a parser that predicts tags with other predicted columns."""
         return replace(config, scorer=replace(config.scorer, predict=list(names)))
 
+    def ensemble_config(self, configs: Sequence[Any]) -> Any:
+        """Return the configuration of an ensemble of parsers with these configurations.
+
+        It is that of the first parser, with the columns that any of the parsers predicts.
+        """
+        names = dict.fromkeys(name for config in configs for name in config.predicted_tags)
+        return self.set_predicted_tags(configs[0], list(names)) if names else configs[0]
+
     def set_calibration(self, config: Any, values: Mapping[str, Any]) -> Any:
         """Return the configuration with other values in its section calibration, if it has one.
 

@@ -49,6 +49,12 @@ class Biaffine(DependencyFamily):
         deps = [COLUMN] if config.scorer.predicts_deps else []
         return super().set_predicted_tags(config, [*names, *deps])
 
+    def ensemble_config(self, configs: Sequence[Any]) -> Any:
+        """Leave out enhanced dependencies, which ensembles do not predict."""
+        first = configs[0]
+        without_deps = replace(first, scorer=replace(first.scorer, predict=first.scorer.tags))
+        return super().ensemble_config([without_deps, *configs[1:]])
+
     def columns(self, config: Any) -> list[str]:
         """Add the table of the labels of enhanced dependencies, if they are predicted."""
         return [*super().columns(config), *([COLUMN] if config.scorer.predicts_deps else [])]

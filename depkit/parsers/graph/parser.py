@@ -162,12 +162,7 @@ class GraphParser(Parser):
             self._make_sentence(sentence, row, heads, arrays=arrays, columns=columns)
             for row, (sentence, columns) in enumerate(zip(sentences, all_columns, strict=True))
         ]
-        return self._add_deps(scores.graph, parsed) if self.predicts_deps else parsed
-
-    @property
-    def predicts_deps(self) -> bool:
-        """Whether the parser predicts enhanced dependencies; an ensemble does not."""
-        return bool(self.config.scorer.predicts_deps and not self.members)
+        return self._add_deps(scores.graph, parsed) if self.config.scorer.predicts_deps else parsed
 
     def _add_deps(self, scores: Any, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Add enhanced dependencies to the parsed sentences of a batch in CoNLL-U.

@@ -25,6 +25,7 @@ from depkit.parsers.graph.deps import (
 )
 from depkit.parsers.inputs.dataset import IGNORED
 from depkit.parsers.inputs.tables import Table
+from depkit.training.loop import score_dev
 from depkit.trees.shape import is_tree
 from tests.convert.ud_trees import COORDINATION, RELATIVE, parse
 from tests.parsers.small_parsers import make_parser
@@ -201,4 +202,8 @@ def test_training_and_parsing(tmp_path) -> None:
     # Ensembles predict no graphs, whichever of their members do.
     without = make_parser(SENTENCES)
     for members in ([parser, parser], [parser, without], [without, parser]):
-        assert not any(map(has_deps, combine(members).parse(bare)))
+        ensemble = combine(members)
+        assert not any(map(has_deps, ensemble.parse(bare)))
+        assert "ELAS" not in score_dev(ensemble, SENTENCES, None)
+        assert ensemble.config.scorer.predict[0] == "upos"
+    assert score_dev(parser, SENTENCES, None)["ELAS"] == 100
