@@ -15,6 +15,9 @@ from depkit.files.suggestion import describe_unknown
 
 T = TypeVar("T")
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")  # the characters that a TOML string can only have escaped
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # halves of characters, which UTF-8 does not have
+
 # A key of more than 32 parts. tomllib needs a time that grows with the square of their number.
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
 _LONG_KEY = re.compile(rf"(?<![\w\-\"']){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{32}}")
@@ -213,6 +216,10 @@ def _check_value(hint: Any, bounds: Bounds, value: Any, name: str) -> Any:
         value = float(value) if abs(value) < 1 << 1023 else math.copysign(math.inf, value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"{name} is {value!r}; it takes a value of type {hint.__name__}")
+    if hint is str and _SURROGATE.search(value):
+        raise ConfigError(
+            f"{name} is {value!r}, which cannot be stored in UTF-8; rename the file if it is a path"
+        )
     if hint in (int, float) and (violation := bounds.violation(value)):
         raise ConfigError(f"{name} {violation}")
     return value
@@ -225,6 +232,17 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
             overlay(tables[key], value)
         else:
             tables[key] = value
+
+
+def flatten_tables(tables: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """Return the values in nested tables by their dotted names; path: as for `from_dict`."""
+    values = {}
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            values |= flatten_tables(value, f"{path}{key}.")
+        else:
+            values[f"{path}{key}"] = value
+    return values
 
 
 def keep_valid(kind: type, values: dict[str, Any]) -> dict[str, Any]:
@@ -265,8 +283,8 @@ def parse_setting(setting: str) -> dict[str, Any]:
     if not equals or not key.strip():
         raise ConfigError(f"{setting!r} is not KEY=VALUE, for example training.epochs=10")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = parse_toml(f"value = {text}")["value"]
+    except ConfigError:
         value = text
         if text[:1] == "[" and text[-1:] == "]":  # a list whose quotes the shell removed
             value = [member.strip() for member in text[1:-1].split(",")]
@@ -299,5 +317,5 @@ def _toml_value(value: Any) -> str:
         return "[" + ", ".join(map(_toml_value, value)) + "]"
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + "".join(c if c >= " " else f"\\u{ord(c):04x}" for c in escaped) + '"'
+        return '"' + _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'
     return repr(value)
