@@ -7,7 +7,13 @@ from depkit.parsers.config import ParserConfig, drop_retired
 from depkit.parsers.constituency.family import Constituency
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import Biaffine
-from depkit.parsers.settings import ConfigError, add_former, from_dict
+from depkit.parsers.settings import (
+    ConfigError,
+    add_former,
+    flatten_tables,
+    from_dict,
+    setting_names,
+)
 from depkit.parsers.tagger.family import Tagger
 from depkit.parsers.transition.family import Transition
 
@@ -32,6 +38,29 @@ def update_tables(tables: dict[str, Any]) -> None:
     drop_retired(tables)
     if (name := tables.get("family")) in list(FAMILIES):
         add_former(FAMILIES[name].config, tables)
+
+
+def check_family_settings(config: ParserConfig, written: dict[str, Any]) -> None:
+    """Raise ConfigError if the user wrote a setting that only parsers of other families have.
+
+    Such a setting has no effect. It may be written with its default in any case.
+
+    Args:
+        config: The configuration, into which the written settings have been read.
+        written: The tables of settings that the user wrote.
+    """
+    own = setting_names(type(config))
+    defaults = {
+        family.name: flatten_tables(dataclasses.asdict(family.config()))
+        for family in FAMILIES.values()
+    }
+    for setting, value in flatten_tables(written).items():
+        having = [name for name, settings in defaults.items() if setting in settings]
+        if setting not in own and having and value != defaults[having[0]][setting]:
+            raise ConfigError(
+                f"{setting} can only be set with family={' or '.join(having)}, not with"
+                f" family={config.family}"
+            )
 
 
 def make_parser_config(tables: dict[str, Any]) -> ParserConfig:

@@ -16,6 +16,7 @@ from depkit.parsers.config import Column, ParserConfig
 from depkit.parsers.encoders import ENCODERS
 from depkit.parsers.families import (
     FAMILIES,
+    check_family_settings,
     get_family,
     make_parser_config,
     parser_fields,
@@ -223,23 +224,25 @@ def make_recipe(
         update_tables(overrides)
     for key in ("format_version", "calibration"):  # only a model's config.toml has these
         overrides.pop(key, None)
-    written = {} if is_complete else overrides  # by the user
+    changes: dict[str, Any] = {}
     for text in settings:
-        overlay(overrides, parse_setting(text))
-        overlay(written, parse_setting(text))
+        overlay(changes, parse_setting(text))
+    overlay(overrides, changes)
+    written = changes if is_complete else overrides  # by the user
     if "calibration" in overrides:
         raise ConfigError(
             "calibration is measured when training is finished and cannot be set; leave it out"
         )
-    encoder, changes = tables.get("encoder", {}), overrides.get("encoder", {})
-    if not isinstance(changes, dict):
-        raise ConfigError(f"encoder is a table of settings, not {changes!r}")
+    encoder = overrides.get("encoder", {})
+    if not isinstance(encoder, dict):
+        raise ConfigError(f"encoder is a table of settings, not {encoder!r}")
     for kind in ENCODERS:  # The recipe may have values that another kind does not take.
-        if changes.get("kind") == kind.kind:
-            tables["encoder"] = keep_valid(kind, encoder)
+        if encoder.get("kind") == kind.kind:
+            tables["encoder"] = keep_valid(kind, tables.get("encoder", {}))
     overlay(tables, overrides)
     recipe = from_tables(tables)
     check_recipe(recipe)
+    check_family_settings(recipe.parser, written)
     if not shared:
         check_effects(recipe, written)
         check_effects(recipe.parser, written)

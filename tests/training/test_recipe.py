@@ -157,12 +157,58 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("bilstm", None, ["calibration.arc=2"]), "calibration .* cannot be set"),
         (("tagger", None, ["scorer.predict=[]"]), "nothing to predict"),
         (("selfatt", None, ["tokenizer.pairs=100"]), "pairs is 100; it must be 0 or a power"),
+        (
+            ("tagger", None, ["decoder.algorithm=eisner"]),
+            "^decoder.algorithm can only be set with family=biaffine, not with family=tagger$",
+        ),
+        (("tagger", None, ["scorer.arc=100"]), "scorer.arc can only be .* family=biaffine, not"),
+        (("selfatt", None, ["scorer.history=200"]), "history can only be .* family=transition"),
+        (
+            ("mh2020-sent", None, ["scorer.predict=[upos]"]),
+            "family=biaffine or constituency or tagger, not with family=transition",
+        ),
+        (("bilstm", None, ["inputs.context.depth=6"]), "no effect with .*context.source=none"),
+        (("bilstm", None, ["inputs.context.size=50"]), "source to transformer or elmo"),
+        (("bilstm", None, ["inputs.context.revision=main"]), "without inputs.context.model"),
+        (("li2019-elmo", None, ["inputs.context.pooling=last"]), "source to transformer$"),
+        (("li2019-bert", None, ["inputs.context.checkpointing=true"]), "without .*context.tune"),
+        (("bilstm", None, ["inputs.vectors.tune=true"]), "without inputs.vectors.file"),
+        (("bilstm", None, ["inputs.vectors.scale=false"]), "without inputs.vectors.file"),
+        (("bilstm", None, ["inputs.word=0", "inputs.word_unknown=2"]), "without inputs.word"),
         (("selfatt", None, ["encoder=3"]), "encoder is a table of settings, not 3"),
     ],
 )
 def test_errors_name_the_setting(arguments, message):
     with pytest.raises(ConfigError, match=message):
         make_recipe(*arguments)
+
+
+def test_settings_without_effect_can_be_written_with_their_defaults():
+    defaults = ["scorer.arc=500", "decoder.algorithm=mst", "inputs.context.depth=0"]
+    assert make_recipe("tagger", settings=defaults) == make_recipe("tagger")
+
+
+def test_several_recipes_of_a_family_do_not_share_settings_of_another_family():
+    make_recipe("bilstm", settings=["encoder.window=5"], shared=True)
+    with pytest.raises(ConfigError, match="can only be set with family=transition"):
+        make_recipe("bilstm", settings=["scorer.history=200"], shared=True)
+
+
+def test_every_setting_of_a_text_can_be_read_again():
+    text = "".join(map(chr, range(128))) + "\x85é\u2028\N{CAT}"
+    recipe = make_recipe("tagger", settings=[f"about={text}"])
+    assert recipe.about == text
+    assert from_tables(tomllib.loads(to_toml(recipe.tables()))) == recipe
+
+
+def test_a_text_that_cannot_be_stored_is_refused():
+    with pytest.raises(ConfigError, match=r"^inputs.vectors.file is 'a\\udcff', which cannot be"):
+        make_recipe("tagger", settings=["inputs.vectors.file=a\udcff"])
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, "9" * 5000, "{a" + ".a" * 50 + "=1}"])
+def test_a_value_that_is_not_toml_is_a_text(text):
+    assert make_recipe("tagger", settings=[f"about={text}"]).about == text
 
 
 def test_a_file_names_the_recipe_that_it_changes(tmp_path):
