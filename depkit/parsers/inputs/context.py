@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
     from depkit.parsers.inputs.vocabulary import Vocabulary
 
+# How the layers of a transformer, or of ELMo, become one vector of a word
+Layers = Literal["single", "average", "mix"]
+# What settings need that are only for a transformer, and those for all contextual vectors
+OF_TRANSFORMER = {"source": ["transformer"]}
+OF_VECTORS = {"source": ["transformer", "elmo"]}
+
 
 @dataclass(frozen=True)
 class Context:
@@ -28,25 +34,30 @@ class Context:
     source: Literal["none", "transformer", "elmo"] = "none"
     # transformer: directory of a Hugging Face encoder, or its name on the hub
     model: str = setting("", at_test_time=True)
-    revision: str = ""  # revision of the transformer on the hub; training writes the exact one
+    # revision of the transformer on the hub; training writes the exact one
+    revision: str = setting("", needs="model")
     # the pretrained weights that a transformer starts from: "all", or only the "embeddings" of its
     # word pieces, with all others initialised at random
     weights: Literal["all", "embeddings"] = setting("all", needs="tune")
-    depth: int = 0  # only this many layers of the transformer are used, the first ones; 0: all
+    # only this many layers of the transformer are used, the first ones; 0: all
+    depth: int = setting(0, needs=OF_TRANSFORMER)
     # "single" takes one layer, the top-th from the last (top=1 is the last layer); "average" takes
     # the mean of the `top` last layers; "mix" takes a weighted sum of them and learns the weights
-    layers: Literal["single", "average", "mix"] = "average"
+    layers: Layers = setting("average", needs=OF_VECTORS)
     # see `layers`; with "average" and "mix", 0 takes all layers, including the embedding layer
-    top: int = 4
-    pooling: Literal["first", "last", "mean"] = "mean"  # how pieces of a word become one vector
-    size: int = 100  # size of the learned projection of the vectors; 0 uses no projection
+    top: int = setting(4, needs=OF_VECTORS)
+    # how the vectors of a word's pieces become one vector
+    pooling: Literal["first", "last", "mean"] = setting("mean", needs=OF_TRANSFORMER)
+    # size of the learned projection of the vectors; 0 uses no projection
+    size: int = setting(100, needs=OF_VECTORS)
     # dropout of the elements of the vectors, before the projection
-    dropout: float = setting(0.0, below=1)
+    dropout: float = setting(0.0, below=1, needs=OF_VECTORS)
     tune: bool = False  # true trains the transformer with the parser; false keeps it frozen
     # a sentence that is longer than the transformer's limit is read in segments of pieces;
     # two consecutive segments share at least this many pieces, but at most half a segment
-    overlap: int = 64
-    checkpointing: bool = False  # with tune=true: gradient checkpointing, less memory, more time
+    overlap: int = setting(64, needs=OF_TRANSFORMER)
+    # gradient checkpointing: training takes less memory and more time
+    checkpointing: bool = setting(False, needs="tune")
     digest: str = ""  # digest of the transformer's files; written by training
     available: int = 0  # number of layers, including the embedding layer; written by training
     width: int = 0  # size of the vector of one layer; written by training

@@ -11,18 +11,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
+from depkit.parsers.inputs.context import Layers
 
 if TYPE_CHECKING:
     from h5py import Dataset, File, Group
-
-Layers = Literal["single", "average", "mix"]
 
 _MAX_NUMBERS = 1 << 26  # in the vectors of a sentence, and in a block that is compressed as a whole
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,9 +15,8 @@ from depkit.parsers.inputs.safe_files import TransformerError
 from depkit.parsers.inputs.transformer import Transformer
 
 if TYPE_CHECKING:
-    from depkit.parsers.inputs.context import Context
+    from depkit.parsers.inputs.context import Context, Layers
 
-Layers = Literal["single", "average", "mix"]
 Rows = Tensor | slice  # the indices of some sequences of a batch
 
 # In a group, the longest sequence has at most so many times the length of the shortest one, plus 2.
@@ -44,7 +43,7 @@ def context_layers(transformer: Transformer, config: "Context", batch: Batch) ->
     return pool_pieces(hidden_layers(transformer, batch, config.layers, config.top), batch)
 
 
-def hidden_layers(transformer: Transformer, batch: Batch, layers: Layers, top: int) -> Tensor:
+def hidden_layers(transformer: Transformer, batch: Batch, layers: "Layers", top: int) -> Tensor:
     """Run a transformer and select hidden states, [segments, width, selected layers, size].
 
     Args:
@@ -79,7 +78,7 @@ def hidden_layers(transformer: Transformer, batch: Batch, layers: Layers, top: i
     return run_by_length(piece_counts(batch), ids.shape[1], ids.device, run)
 
 
-def check_layers(layers: Layers, top: int, num_layers: int) -> None:
+def check_layers(layers: "Layers", top: int, num_layers: int) -> None:
     """Raise TransformerError if `top` is too large, negative, or 0 although "single" needs a layer.
 
     The arguments are those of `hidden_layers`; num_layers: the number of hidden states.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from depkit.files.bounds import setting
 from depkit.parsers.inputs.part import EncodingInput, Part, Rows
 from depkit.parsers.inputs.tables import PAD, ROOT, SPECIAL, UNKNOWN
 from depkit.parsers.settings import ConfigError
@@ -21,12 +22,14 @@ class Vectors:
 
     file: str = ""  # path of a GloVe, word2vec or fastText file; "" uses no pretrained vectors
     # how a pretrained vector is combined with the trainable embedding of the same word
-    combine: Literal["sum", "concat"] = "sum"
+    combine: Literal["sum", "concat"] = setting("sum", needs="file")
     # "treebank" stores the vectors of the words in train and dev only; "all" stores every vector
     # of the file, so that words outside the treebank have one when the model parses other texts
-    keep: Literal["treebank", "all"] = "treebank"
-    tune: bool = False  # true trains the pretrained vectors; false keeps them frozen
-    scale: bool = True  # divide all vectors by the standard deviation of their elements
+    keep: Literal["treebank", "all"] = setting("treebank", needs="file")
+    # true trains the pretrained vectors; false keeps them frozen
+    tune: bool = setting(False, needs="file")
+    # divide all vectors by the standard deviation of their elements
+    scale: bool = setting(True, needs="file")
     width: int = 0  # size of a vector; written by training
 
 

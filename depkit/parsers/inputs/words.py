@@ -23,7 +23,7 @@ class WordSettings:
     word_min_count: int = setting(2, minimum=1)
     # during training, a word that occurs c times in train is replaced by the unknown word with
     # probability z / (z + c), where z is this setting; 0 replaces no words
-    word_unknown: float = 0.0
+    word_unknown: float = setting(0.0, needs="word")
     # Standard deviation of the initial word embeddings. The code of Li et al. (2019) has 0.07 where
     # they are added to pretrained vectors, whose elements have a standard deviation of 1.
     word_std: float = setting(1.0, needs="word")
