@@ -86,7 +86,7 @@ def _train_and_combine(
     )
     parser = load_on_torch(job.directory, devices[0], threads=job.threads)
     scores = score_dev(parser, first.dev, dev_vectors, first.recipe.training.scoring)
-    calibration_note = calibrate(replace(first, sources=Sources(dev=dev_vectors)))
+    calibration_note = calibrate(replace(first, sources=Sources(dev=dev_vectors)), parser)
     if calibration_note:
         say(calibration_note)
     write_ensemble_card(

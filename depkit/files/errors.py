@@ -1,4 +1,4 @@
-"""Errors of readers about files that do not have the expected format or content."""
+"""Errors of readers about files that do not have the expected format or content, and messages."""
 
 
 class FormatError(ValueError):
@@ -21,6 +21,11 @@ class FormatError(ValueError):
     def __str__(self) -> str:
         location = f"{self.file}:{self.line}" if self.line else self.file
         return ": ".join(part for part in (location, self.sent_id, self.message) if part)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or the name of its class if it has none."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 class DataError(ValueError):

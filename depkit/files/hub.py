@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from depkit.files.errors import first_line
 from depkit.files.storage import PathLike
 
 PREFIX = "hf:"
@@ -94,8 +95,7 @@ def _describe_error(error: Exception, revision: str) -> str:
             " that variable"
         )
     reason = error.__cause__ if isinstance(error, errors.LocalEntryNotFoundError) else error
-    lines = str(reason or error).strip().splitlines() or [type(error).__name__]
-    return f"it cannot be downloaded from {constants.ENDPOINT}: {lines[0]}"
+    return f"it cannot be downloaded from {constants.ENDPOINT}: {first_line(reason or error)}"
 
 
 @contextmanager

@@ -21,7 +21,7 @@ import torch
 from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import atomic, atomic_directory, copy_directory
-from depkit.files.errors import FormatError
+from depkit.files.errors import FormatError, first_line
 from depkit.files.lock import LOCK, lock_directory
 from depkit.parsers.base import Parser
 from depkit.parsers.config import ParserConfig
@@ -320,7 +320,7 @@ def export_trained(
     try:
         export_model(directory, train, say=say)
     except Exception as error:  # The exporter has errors of many kinds; the training must not fail.
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = first_line(error)
         say(f"depkit: note: the model is run with torch, because it was not exported: {reason}")
 
 
@@ -333,12 +333,14 @@ def report_model(directory: PathLike, config: ParserConfig, say: Say) -> None:
     say(f"{command} with it: depkit {command} --model {name} FILE")
 
 
-def calibrate(plan: Plan) -> str:
+def calibrate(plan: Plan, parser: Parser | None = None) -> str:
     """Calibrate the model in the plan's directory on dev; write its temperatures into its config.
 
-    Returns a sentence on the effect; "" for a family without probabilities.
+    parser: that model, if it is loaded already. Returns a sentence on the effect; "" for a family
+    without probabilities.
     """
-    parser = load_on_torch(plan.directory, str(plan.device), threads=torch.get_num_threads())
+    if parser is None:
+        parser = load_on_torch(plan.directory, str(plan.device), threads=torch.get_num_threads())
     vectors = loop.dev_vectors(plan.dev, plan.sources.dev)
     calibration, effect = get_family(parser.config).calibrate(parser, plan.dev, vectors)
     if calibration:

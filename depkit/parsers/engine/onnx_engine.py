@@ -15,6 +15,7 @@ import numpy as np
 import onnxruntime
 
 from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.files.errors import first_line
 from depkit.parsers.chunks import Prepare
 from depkit.parsers.columns.arrays import ColumnArrays, column_arrays
 from depkit.parsers.engine.engine import Engine
@@ -83,8 +84,7 @@ def _open_session(path: Path, options: Any) -> Any:
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the errors of ONNX Runtime have no public base class
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        problem = f"belongs to another model or is damaged ({reason})"
+        problem = f"belongs to another model or is damaged ({first_line(error)})"
         raise ValueError(f"{path.name} {problem}; make it with depkit export") from None
 
 

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from depkit.files.atomic import atomic
+from depkit.files.errors import first_line
 from depkit.nn.attributes import AttributeLinear
 from depkit.nn.biaffine import ArcScorer, LabelScorer
 from depkit.nn.initial import skip_initialisation
@@ -83,7 +84,7 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
         with skip_initialisation(), limit_size(shapes):
             network = make()
     except Exception as error:  # torch has no common class for errors about impossible sizes
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = first_line(error)
         raise ModelError(f"{problem}: {reason}") from error
     absent = _zero_shared_weights(shapes, network)
     expected = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
@@ -110,7 +111,7 @@ def write_weights(directory: Path, network: nn.Module, storage: str = "float32")
 def save_network(
     path: Path, network: nn.Module, metadata: dict[str, str], storage: str = "float32"
 ) -> None:
-    """Write the weights of a network atomically, with text besides them.
+    """Write the weights of a network atomically, with text beside them.
 
     storage: the type of the numbers: "float32"; "float16", for a file of half the size; or "int8",
     for one of about a quarter: matrices in eight bits, and the rest in float16.

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from depkit.files.errors import first_line
 from depkit.parsers.inputs.safe_files import TransformerError
 
 _BLOCK = 1_000  # distinct words split at once; a larger block takes more memory, not less time
@@ -109,7 +110,7 @@ def _encode_words(backend: Any, words: list[str]) -> Any:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = first_line(error)
         message = f"the transformer's tokenizer cannot split the words into pieces: {reason}"
         raise TransformerError(message) from None
 

@@ -19,6 +19,7 @@ from safetensors import safe_open
 
 from depkit.corpus.io import PathLike
 from depkit.files.atomic import atomic_directory, temporary_directory
+from depkit.files.errors import first_line
 from depkit.nn.limit import find_not_finite, limit_size
 from depkit.parsers.inputs.safe_files import (
     CONFIGURATION_FILES,
@@ -188,7 +189,7 @@ def _find_folder(name: str, revision: str) -> tuple[Path, str]:
             ) from error
         raise TransformerError(
             f"{name}: there is no such directory, and downloading it from the hub failed:"
-            f" {_first_line(error)}"
+            f" {_describe(error)}"
         ) from error
     return folder, folder.name
 
@@ -347,17 +348,18 @@ def _wrap_errors(name: str, message: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:  # transformers raises a dozen unrelated errors
-        raise TransformerError(f"{name}: {message} ({_first_line(error)})") from error
+        raise TransformerError(f"{name}: {message} ({_describe(error)})") from error
     except BaseException as error:
         # The library tokenizers is written in Rust, whose panics are no subclass of Exception.
         if type(error).__name__ != "PanicException":
             raise
-        raise TransformerError(f"{name}: {message} ({_first_line(error)})") from error
+        raise TransformerError(f"{name}: {message} ({_describe(error)})") from error
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+def _describe(error: BaseException) -> str:
+    """Return the name of an error's class and the first line of its message."""
+    name, line = type(error).__name__, first_line(error)
+    return line if line == name else f"{name}: {line}"
 
 
 @contextmanager

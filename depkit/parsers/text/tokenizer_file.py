@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from depkit.corpus.io import PathLike
 from depkit.corpus.patterns import HYPHENS, MARKS, PATTERNS
 from depkit.corpus.sentence_ends import NAMES
+from depkit.files.errors import first_line
 from depkit.parsers.engine.engine import Engine
 from depkit.parsers.inputs.tables import Table, check_symbols
 from depkit.parsers.model_directory import (
@@ -176,7 +177,7 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         SafetensorError, LookupError, TypeError, AttributeError, RuntimeError, ValueError,
         zlib.error,
     ) as error:  # fmt: skip
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = first_line(error)
         raise ModelError(f"{path} is damaged: {reason}") from None
     convolves = bool(description.get("dilations"))
     return Tokenizer(characters, table, spaces, engine, rules, convolves)
