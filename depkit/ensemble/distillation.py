@@ -38,7 +38,6 @@ from depkit.parsers.base import Parser
 from depkit.parsers.columns.soft_targets import WEIGHT, column_slices, soft_arrays
 from depkit.parsers.ensembles import combine
 from depkit.parsers.families import get_family
-from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.dataset import Dataset, layout
 from depkit.parsers.inputs.tables import Table
@@ -145,7 +144,7 @@ def check_student(recipe: Recipe) -> None:
     not have.
     """
     inputs, context = recipe.parser.inputs, recipe.parser.inputs.context
-    if not isinstance(recipe.parser, BiaffineConfig):
+    if not get_family(recipe.parser).can_distill:
         raise ConfigError(
             f"the recipe's family is {recipe.parser.family!r}, but a student learns dependency"
             " trees; name the recipe of a biaffine parser"

@@ -17,6 +17,7 @@ from depkit.corpus.io import PathLike, keeps_trees, write, write_trees
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
 from depkit.files.lock import lock_directory
+from depkit.parsers.family import count_correct
 from depkit.parsers.inputs.dataset import layout, split_context
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.torch_loading import load_on_torch
@@ -147,13 +148,9 @@ def accuracies(
     num_words = sum(map(len, gold))
     pairs = list(zip(gold, tagged, strict=True))
     return {
-        name: 100.0 * sum(_count_correct(*pair, name) for pair in pairs) / num_words
+        name: 100.0 * sum(count_correct(*pair, name) for pair in pairs) / num_words
         for name in columns
     }
-
-
-def _count_correct(gold: Sentence, tagged: Sentence, column: str) -> int:
-    return sum(map(str.__eq__, getattr(gold, column), getattr(tagged, column)))
 
 
 def _check_arguments(

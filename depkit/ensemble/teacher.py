@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from depkit.files.digest import digest, digest_files
 from depkit.parsers.base import Parser
 from depkit.parsers.columns.soft_targets import MAX_INTEGER, MAX_VALUES, column_slices
 from depkit.parsers.engine.device import fetch_array
+from depkit.parsers.families import get_family
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.vocabulary import column_values
 from depkit.parsers.model_directory import CARD, model_files
@@ -34,7 +35,7 @@ def check_teacher(parser: Parser) -> GraphParser:
     Raises TeacherError if it is not a biaffine dependency parser, reads more than words, or has
     more labels or tags than a row can represent.
     """
-    if not isinstance(parser, GraphParser):
+    if not get_family(parser.config).can_distill:
         raise TeacherError(
             f"the teacher is a model of the family {parser.config.family}; name a biaffine"
             " dependency parser"
@@ -56,7 +57,7 @@ def check_teacher(parser: Parser) -> GraphParser:
                 f"the teacher predicts {len(table)} values of {name}; distillation supports at"
                 f" most {MAX_INTEGER}"
             )
-    return parser
+    return cast(GraphParser, parser)
 
 
 def row_columns(parser: Parser) -> list[str]:

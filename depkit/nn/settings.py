@@ -23,6 +23,11 @@ class Encoder:
     reads_pieces: ClassVar[bool] = False  # it reads word pieces, with the transformer of the inputs
 
     @property
+    def concatenates_positions(self) -> bool:
+        """Whether the second half of its inputs are position vectors."""
+        return False
+
+    @property
     def input_size(self) -> int:
         """The size that inputs are projected to; by default, the setting `size`."""
         return int(vars(self)["size"])
@@ -125,6 +130,10 @@ class SelfAttention(AttentionEncoder):
     # true initialises the last weights of each sublayer with zeros, so that the sublayers add
     # nothing at first (Fixup, Zhang et al. 2019)
     zero_init: bool = False
+
+    @property
+    def concatenates_positions(self) -> bool:
+        return self.combine_positions == "concat"
 
     @property
     def int8_obstacle(self) -> str:

@@ -60,6 +60,7 @@ class Family(ABC):
     labels: ClassVar[str] = ""
     corrects_parses: ClassVar[bool] = False  # whether inputs.draft can be set
     averages_trees: ClassVar[bool] = False  # the loss of a batch is a mean over trees, not words
+    can_distill: ClassVar[bool] = False  # whether its parsers can be teachers and students
     # The model whose tokenizer splits text for a model without one; "" for none
     default_tokenizer: ClassVar[str] = ""
 
@@ -151,9 +152,13 @@ class Family(ABC):
         """Return the gold symbols of a column of a sentence, None where there is none to learn."""
         return column_symbols(sentence, column)
 
+    def vocabulary_symbols(self, sentence: Sentence, column: str) -> Iterable[str | None]:
+        """Return those of the gold symbols that the vocabulary has; by default, all of them."""
+        return self.symbols(sentence, column)
+
     def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> Vocabulary:
         return build_vocabulary(
-            sentences, config.inputs, self.columns(config), self.symbols,
+            sentences, config.inputs, self.columns(config), self.vocabulary_symbols,
             lemma_min_count=config.lemma_min_count,
         )  # fmt: skip
 
@@ -273,10 +278,10 @@ class Family(ABC):
                 f"training.punct is {scoring.punct}, but family={self.name} has no scores that"
                 " leave out punctuation; set `punct` to keep"
             )
-        self.refuse_evalb(scoring.evalb)
+        self.check_evalb(scoring.evalb)
 
-    def refuse_evalb(self, name: str) -> None:
-        """Raise ConfigError for parameters of EVALB."""
+    def check_evalb(self, name: str) -> None:
+        """Raise ConfigError for parameters of EVALB that the family cannot be scored with."""
         if name != "auto":
             raise ConfigError(
                 f"training.evalb is {name}, but family={self.name} has no constituents to score;"
@@ -318,6 +323,11 @@ class Family(ABC):
             small, {} and a line of text; for a family without probabilities, {} and "".
         """
         return {}, ""
+
+
+def count_correct(gold: Sentence, predicted: Sentence, column: str) -> int:
+    """Count the words with the same value of a column in two versions of a sentence."""
+    return sum(map(str.__eq__, getattr(gold, column), getattr(predicted, column)))
 
 
 def check_heads(sentence: Sentence) -> None:
@@ -383,7 +393,7 @@ class DependencyFamily(Family):
             parse_policy(scoring.punct)
         except ValueError as error:
             raise ConfigError(f"training.punct: {error}") from None
-        self.refuse_evalb(scoring.evalb)
+        self.check_evalb(scoring.evalb)
 
     def evaluate(
         self,

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 
@@ -74,15 +73,15 @@ def join_ranks(device: torch.device) -> Iterator[None]:
         raise ConnectionError(
             f"the processes of torchrun cannot connect to each other: {error}"
         ) from error
-    has_ended = False
+    has_succeeded = False
     try:
         yield
-        has_ended = True
+        has_succeeded = True
     finally:
         # Close the connections, so that other ranks do not wait for this rank if it has failed.
         # With NCCL, closing them would wait for the other ranks, so after an error they are left
         # open until this process ends.
-        if has_ended or not is_gpu:
+        if has_succeeded or not is_gpu:
             distributed.destroy_process_group()
 
 
@@ -105,7 +104,7 @@ def batches_per_update(accumulate: int) -> int:
     return accumulate * num_ranks()
 
 
-def own_part(batches: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+def own_part(batches: Sequence[T]) -> Sequence[T]:
     """Return the batches of an update that this rank computes; there may be none."""
     return batches[distributed.get_rank() :: num_ranks()] if _has_group() else batches
 

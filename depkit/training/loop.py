@@ -14,7 +14,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.parsers.base import Parser
 from depkit.parsers.engine.weights import write_weights
 from depkit.parsers.families import get_family
-from depkit.parsers.family import Scoring
+from depkit.parsers.family import Scoring, count_correct
 from depkit.parsers.inputs.batching import length_batches
 from depkit.parsers.inputs.dataset import Examples, layout, split_context
 from depkit.parsers.inputs.part import Rows
@@ -164,12 +164,12 @@ def _update(run: Run, data: Examples, batches: Sequence[np.ndarray], totals: Ten
     family = get_family(run.parser.config)
     is_weighted = family.averages_trees or run.plan.recipe.training.batch_sentences
     items = [family.loss_items(data.sizes[indices]) if is_weighted else 1 for indices in batches]
-    shares = {id(indices): n / sum(items) for indices, n in zip(batches, items, strict=True)}
+    shares = [n / sum(items) for n in items]
     # Seed each update, so that a resumed run draws the same random numbers.
     torch.manual_seed(own_seed(run.plan.seed * 1_000_003 + run.state.update))
     with sum_gradients(run.network, totals) as own_totals:
-        for indices in own_part(batches):
-            own_totals += compute_gradients(run, data, indices, shares[id(indices)])
+        for indices, share in own_part(list(zip(batches, shares, strict=True))):
+            own_totals += compute_gradients(run, data, indices, share)
     if clip := run.plan.recipe.training.clip:
         nn.utils.clip_grad_norm_(run.network.parameters(), clip)
     run.optimizer.step()
@@ -247,10 +247,7 @@ def score_dev(
     for column, name in _COLUMNS.items():
         if column in parser.config.predicted_tags and column in parser.vocabulary.columns:
             pairs = zip(sentences, predicted, strict=True)
-            correct = sum(
-                sum(map(str.__eq__, getattr(gold, column), getattr(other, column)))
-                for gold, other in pairs
-            )
+            correct = sum(count_correct(*pair, column) for pair in pairs)
             scores[name] = 100.0 * correct / size
     return scores
 

@@ -43,8 +43,8 @@ class Constituency(Family):
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
         """Also choose how the vectors of positions are split."""
         if config.scorer.split == "auto":
-            concatenates = getattr(config.encoder, "combine_positions", "") == "concat"
-            interleaves = config.encoder.has_halves or concatenates
+            encoder = config.encoder
+            interleaves = encoder.has_halves or encoder.concatenates_positions
             split = "interleaved" if interleaves else "contiguous"
             config = replace(config, scorer=replace(config.scorer, split=split))
         return super().resolve_auto(config, train)
@@ -114,9 +114,9 @@ class Constituency(Family):
         return ConstituencyMeanArrays
 
     def check_combination(self, configs: Sequence[Any]) -> None:
-        """All constituency parsers can be combined."""
+        """Do nothing: all constituency parsers can be combined."""
 
-    def refuse_evalb(self, name: str) -> None:
+    def check_evalb(self, name: str) -> None:
         """Raise ConfigError for parameters of EVALB that do not exist or cannot be read."""
         try:
             get_parameters("collins" if name == "auto" else name)

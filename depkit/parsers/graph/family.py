@@ -11,7 +11,6 @@ from depkit.parsers.family import CombinationError, DependencyFamily, Scoring
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
 from depkit.parsers.graph.deps import COLUMN, has_deps, learned_relations, score_deps, targets
 from depkit.parsers.graph.findings import tree_findings
-from depkit.parsers.inputs.vocabulary import build_vocabulary
 from depkit.parsers.settings import from_dict
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ class Biaffine(DependencyFamily):
     name = "biaffine"
     config = BiaffineConfig
     corrects_parses = True
+    can_distill = True
 
     def findings(
         self, config: Any, train: Sequence[Sentence], dev: Sequence[Sentence]
@@ -74,20 +74,13 @@ class Biaffine(DependencyFamily):
     def learns_partial_trees(self, config: Any) -> bool:
         return bool(config.scorer.partial != "refuse")
 
-    def vocabulary(self, sentences: Iterable[Sentence], config: Any) -> "Vocabulary":
+    def vocabulary_symbols(self, sentence: Sentence, column: str) -> Iterable[str | None]:
         """Leave out the relation _ of words without a head."""
-
-        def symbols(sentence: Sentence, column: str) -> Iterable[str | None]:
-            values = self.symbols(sentence, column)
-            if column != "deprel" or -1 not in sentence.head:
-                return values
-            pairs = zip(values, sentence.head, strict=True)
-            return [value for value, head in pairs if head >= 0 or value != "_"]
-
-        return build_vocabulary(
-            sentences, config.inputs, self.columns(config), symbols,
-            lemma_min_count=config.lemma_min_count,
-        )  # fmt: skip
+        values = super().vocabulary_symbols(sentence, column)
+        if column != "deprel" or -1 not in sentence.head:
+            return values
+        pairs = zip(values, sentence.head, strict=True)
+        return [value for value, head in pairs if head >= 0 or value != "_"]
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
         """Add the target "head", IGNORED for words without a head."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
-from depkit.parsers.family import Family, Scoring
+from depkit.parsers.family import Family, Scoring, count_correct
 from depkit.parsers.tagger.config import TaggerConfig
 
 if TYPE_CHECKING:
@@ -90,6 +90,6 @@ class Tagger(Family):
         correct = total = 0
         for sentence, tagged in zip(gold, predicted, strict=True):
             for name in config.scorer.predict:
-                correct += sum(map(str.__eq__, getattr(sentence, name), getattr(tagged, name)))
+                correct += count_correct(sentence, tagged, name)
                 total += len(sentence)
         return {"tags": 100.0 * correct / total}
