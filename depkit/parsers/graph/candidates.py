@@ -6,6 +6,7 @@ Then trees are decoded, and labels are scored for the arcs that occur in them, e
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -255,7 +256,7 @@ class _ValidTrees:
             chosen.append(heads[None])
             codes.append(self._code(row, heads))
             labels.append(label)
-            table = self._score(row, words, heads)
+            table = self._score(row, heads)
             log_probability.append(table[words - 1, label])
         return chosen, Arcs(*map(np.concatenate, (codes, labels, log_probability)))
 
@@ -264,9 +265,9 @@ class _ValidTrees:
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the heads of a valid tree of a sentence and the indices of their relations."""
         n = len(tags)
-        words, heads = np.arange(1, n + 1), trees[0]
+        heads = trees[0]
         is_punct = np.array(tags) == "PUNCT"
-        table = self._score(row, words, heads)
+        table = self._score(row, heads)
         if not (crosses_arcs(heads) & is_punct).any():
             result = self.rules.choose(heads, tags, table)
             if result is not None and (result[0] == table.argmax(1)).all():
@@ -278,7 +279,7 @@ class _ValidTrees:
         )[0]
         return choose_valid_tree(
             scores, np.concatenate((trees, more)), tags, rules=self.rules,
-            score_labels=lambda words, heads: self._score(row, words, heads),
+            score_labels=partial(self._score, row),
         )  # fmt: skip
 
     def _code(self, row: int, heads: np.ndarray) -> np.ndarray:
@@ -286,8 +287,8 @@ class _ValidTrees:
         code: np.ndarray = (row * self.length + words) * self.length + heads
         return code
 
-    def _score(self, row: int, words: np.ndarray, heads: np.ndarray) -> np.ndarray:
-        """Return the log-probabilities of the relations of arcs, [n, label]."""
+    def _score(self, row: int, heads: np.ndarray) -> np.ndarray:
+        """Return the log-probabilities of the relations of the arcs of a tree, [n, label]."""
         codes = self._code(row, heads)
         self._fetch(codes)
         return np.stack([self.labels[code] for code in codes.tolist()])

@@ -53,7 +53,6 @@ class CalibrationErrors:
     arc: float  # of decoded arcs
     labelled: float  # of decoded arcs with their labels
     marginal: float  # of decoded arcs, by marginal probabilities
-    labelled_marginal: float  # of decoded arcs with their labels, by marginal probabilities
 
 
 @dataclass(frozen=True)
@@ -260,17 +259,21 @@ def _confidences(
     sample = marginals.scored[part]
     pairs = zip(marginals.compute(calibration.marginal, part), sample, strict=True)
     marginal = _concatenate([arcs[sentence.words, sentence.decoded] for arcs, sentence in pairs])
-    arrays = []
-    for sentences, arc in ((scored, local), (sample, marginal)):
-        choices = Choices(
-            [sentence.label for sentence in sentences],
-            [sentence.decoded_label for sentence in sentences],
-        )
-        label = np.exp(choices.log_probability(calibration.label))
-        correct = _concatenate([sentence.decoded == sentence.gold for sentence in sentences])
-        label_correct = _concatenate([sentence.label_is_correct for sentence in sentences])
-        arrays += [np.stack((arc, correct)), np.stack((arc * label, correct * label_correct))]
-    return arrays
+    choices = Choices(
+        [sentence.label for sentence in scored],
+        [sentence.decoded_label for sentence in scored],
+    )
+    label = np.exp(choices.log_probability(calibration.label))
+    correct, sample_correct = (
+        _concatenate([sentence.decoded == sentence.gold for sentence in sentences])
+        for sentences in (scored, sample)
+    )
+    label_correct = _concatenate([sentence.label_is_correct for sentence in scored])
+    return [
+        np.stack((local, correct)),
+        np.stack((local * label, correct * label_correct)),
+        np.stack((marginal, sample_correct)),
+    ]
 
 
 def calibration_error(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> float:

@@ -16,8 +16,8 @@ from depkit.treebank.valid_labels import ValidLabels, crosses_arcs
 
 CANDIDATES = 8  # the number of trees that are compared
 
-# The log-probabilities of the labels of arcs: dependents, heads, [arcs] each -> [arcs, label]
-ScoreLabels = Callable[[np.ndarray, np.ndarray], np.ndarray]
+# The log-probabilities of the labels of the arcs of a tree: heads, [n] -> [n, label]
+ScoreLabels = Callable[[np.ndarray], np.ndarray]
 
 
 def mask_punctuation(allowed: np.ndarray, is_punct: np.ndarray) -> None:
@@ -68,7 +68,7 @@ def choose_valid_tree(
     for number, heads in enumerate(candidates):
         if number == len(candidates) - 1 and best is not None:
             break
-        chosen = rules.choose(heads, tags, score_labels(words, heads))
+        chosen = rules.choose(heads, tags, score_labels(heads))
         if chosen is not None:
             labels, total = chosen
             total += float(scores[words, heads].sum())

@@ -135,7 +135,7 @@ def run_by_length(
     return torch.cat(parts)[order.argsort()]
 
 
-def group_by_length(lengths: np.ndarray, ratio: float = _CPU_RATIO) -> list[np.ndarray]:
+def group_by_length(lengths: np.ndarray, ratio: float) -> list[np.ndarray]:
     """Divide sequences into groups of similar lengths; return the indices of each group.
 
     lengths: [sequences]; ratio: the longest sequence of a group has at most this number of times

@@ -132,7 +132,7 @@ def fit(half):
 
 def confidences(half, calibration):
     """The confidence of arcs and of labelled arcs, and whether they are correct, word by word."""
-    pairs = {"arc": [], "labelled": [], "marginal": [], "labelled_marginal": []}
+    pairs = {"arc": [], "labelled": [], "marginal": []}
     for sentence in half:
         arcs = marginals(sentence.arc / calibration.marginal, False)
         for i, word in enumerate(sentence.words):
@@ -140,10 +140,9 @@ def confidences(half, calibration):
             correct = head == sentence.gold[i]
             label = softmax(sentence.label[i], calibration.label)[sentence.decoded_label[i]]
             local = softmax(sentence.arc[word], calibration.arc)[head]
-            for name, arc in (("arc", local), ("marginal", arcs[word, head])):
-                labelled = f"labelled_{name}" if name == "marginal" else "labelled"
-                pairs[name].append((arc, correct))
-                pairs[labelled].append((arc * label, correct and sentence.label_is_correct[i]))
+            pairs["arc"].append((local, correct))
+            pairs["labelled"].append((local * label, correct and sentence.label_is_correct[i]))
+            pairs["marginal"].append((arcs[word, head], correct))
     return pairs
 
 

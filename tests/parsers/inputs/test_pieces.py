@@ -278,7 +278,7 @@ def test_pooling_keeps_the_precision():
 @pytest.mark.parametrize("lengths", [[], [4], [3, 3, 3], [5, 90, 6, 5, 91, 7, 200, 1], [9, 8, 7]])
 def test_sequences_of_similar_lengths_are_run_together(lengths):
     counts = np.array(lengths, dtype=np.int64)
-    groups = group_by_length(counts)
+    groups = group_by_length(counts, 1.25)
     assert sorted(i for group in groups for i in group.tolist()) == list(range(len(lengths)))
     for group, later in pairwise(groups):
         assert counts[later].min() > counts[group].max()
