@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from depkit.nn.attention_mask import real_positions
+
 
 class DilatedConvolutions(nn.Module):
     """Layers x + relu(W [x_(t-d); x_t; x_(t+d)] + b), each with its own dilation d.
@@ -34,7 +36,7 @@ class DilatedConvolutions(nn.Module):
         Positions before the first one, and padding, are zeros in all layers.
         """
         length = x.shape[1]
-        is_real = (torch.arange(length, device=x.device) < lengths[:, None])[..., None]
+        is_real = real_positions(lengths, length)[..., None]
         x = self.projection(x) * is_real
         for dilation, layer in zip(self.dilations, self.layers, strict=True):
             padded = functional.pad(x, (0, 0, dilation, dilation))

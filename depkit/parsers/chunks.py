@@ -130,7 +130,10 @@ def _generate_results(
             if stream:
                 for future in chunk.batches:
                     future.add_done_callback(stream.wake)
-            while len(started) > (workers > 1 and (limit > FIRST_CHUNK or stream is not None)):
+            # With several workers, results of a chunk are awaited after the next chunk has started,
+            # except the first one.
+            max_waiting = 1 if workers > 1 and (stream or limit > FIRST_CHUNK) else 0
+            while len(started) > max_waiting:
                 yield from started.popleft().results()
 
         def await_sentence(stream: ReadAhead[Any], on_wait: Callable[[], object]) -> Iterator[T]:

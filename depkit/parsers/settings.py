@@ -236,7 +236,7 @@ def overlay(tables: dict[str, Any], values: dict[str, Any]) -> None:
 
 def flatten_tables(tables: dict[str, Any], path: str = "") -> dict[str, Any]:
     """Return the values in nested tables by their dotted names; path: as for `from_dict`."""
-    values = {}
+    values: dict[str, Any] = {}
     for key, value in tables.items():
         if isinstance(value, dict):
             values |= flatten_tables(value, f"{path}{key}.")

@@ -200,8 +200,8 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
         if without:
             words = f"{without} word{'s have' if without > 1 else ' has'}"
             lines.append(f"{name}: {words} a HEAD but no DEPREL; _ is learned as a relation")
-    places = Counter((sentence.file, sentence.line) for sentence in train if sentence.line)
-    for file in dict.fromkeys(file for (file, _), count in places.items() if count > 1):
+    locations = Counter((sentence.file, sentence.line) for sentence in train if sentence.line)
+    for file in dict.fromkeys(file for (file, _), count in locations.items() if count > 1):
         lines.append(f"train: {file} is given more than once; its sentences count each time")
     train_forms = {tuple(sentence.form) for sentence in train}
     shared = sum(tuple(sentence.form) in train_forms for sentence in dev)

@@ -27,7 +27,7 @@ from depkit.parsers.inputs.part import Rows, SelectedRows
 from depkit.parsers.inputs.parts import make_groups
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
 from depkit.parsers.inputs.vector_cache import load_or_compute
-from depkit.parsers.inputs.word_vectors import Vectors, read_vectors
+from depkit.parsers.inputs.word_vectors import WordVectors, read_vectors
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import Recipe
 
@@ -47,7 +47,7 @@ class VectorFile:
 class Sources:
     """The contents of the sources that a recipe names."""
 
-    vectors: Vectors | None = None  # pretrained word vectors
+    vectors: WordVectors | None = None  # pretrained word vectors
     transformer: Transformer | None = None  # frozen, or to be fine-tuned
     # Contextual vectors of the training and dev sentences, [total, layers, width], in the order of
     # a Dataset's entries; None if there are none, or if the transformer is fine-tuned.
@@ -180,7 +180,7 @@ def _rows(sizes: np.ndarray, indices: Sequence[int]) -> np.ndarray:
     return np.concatenate(([0], *spans)).astype(np.int64)
 
 
-def make_vector_table(vectors: Vectors, scale: bool) -> np.ndarray:
+def make_vector_table(vectors: WordVectors, scale: bool) -> np.ndarray:
     """Make the table of pretrained vectors, one row per symbol of the table "vectors".
 
     Padding and w0 have zeros, the unknown word has the mean of all vectors. scale: divide by the
@@ -193,7 +193,7 @@ def make_vector_table(vectors: Vectors, scale: bool) -> np.ndarray:
     return table
 
 
-def _digest_of_vectors(vectors: Vectors) -> str:
+def _digest_of_vectors(vectors: WordVectors) -> str:
     matrix, mean = (np.ascontiguousarray(array).data for array in (vectors.matrix, vectors.mean))
     return digest("\n".join(vectors.words), matrix, mean, repr(vectors.std))
 

@@ -71,9 +71,9 @@ def best_probabilities(logits: np.ndarray, count: int) -> tuple[np.ndarray, np.n
     logarithm = np.log(np.exp(logits - highest).sum(1, keepdims=True))
     indices = np.empty((len(logits), count), dtype=np.int64)
     scores = np.empty((len(logits), count), dtype=logits.dtype)
-    for place in range(count):  # faster than `argpartition` for the few values that are needed
-        if place:
+    for rank in range(count):  # faster than `argpartition` for the few values that are needed
+        if rank:
             best = logits.argmax(1)
-        indices[:, place], scores[:, place] = best, logits[rows, best]
+        indices[:, rank], scores[:, rank] = best, logits[rows, best]
         logits[rows, best] = -np.inf
     return indices, scores - highest - logarithm

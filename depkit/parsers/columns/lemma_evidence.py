@@ -134,8 +134,8 @@ class Evidence:
             self._sorted[word_class] = sorted(self._words.get(word_class, ()))
         words = self._sorted[word_class]
         backwards = low[: -LONGEST_ENDING - 1 : -1]
-        place = bisect_left(words, (backwards,))
-        neighbours = words[max(0, place - 1) : place + 1]
+        index = bisect_left(words, (backwards,))
+        neighbours = words[max(0, index - 1) : index + 1]
         shared = max((_shared_length(backwards, word) for word, _ in neighbours), default=0)
         return self._make_ending(word_class, backwards[:shared])
 

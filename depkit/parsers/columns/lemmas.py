@@ -28,7 +28,7 @@ def choose_lemmas(
         sentence: A sentence.
         tags: The predicted columns by name, which are used instead of those of the sentence.
         candidates: Those of the words that the dictionary does not have, by their 0-based indices.
-            A word that it only has with another UPOS has none.
+            Words that the dictionary has with another UPOS only are not among them.
     """
     columns = (tags.get(name, getattr(sentence, name)) for name in ("upos", "xpos", "feats"))
     tags_of_words = list(zip(*columns, strict=True))

@@ -13,6 +13,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from math import inf, log
+from typing import NamedTuple
 
 from depkit.corpus.letter_case import lower, upper
 from depkit.corpus.patterns import is_name
@@ -53,9 +54,15 @@ MIN_SYLLABIC = 3  # such words in a dictionary whose language has syllabic conso
 
 Scored = tuple[str, float]  # an edit script or a tag, and the logarithm of its probability
 Script = tuple[str, Edit]  # a case and an edit
-# A lemma, the case that its script needs, and whether it is the lemma of the form with another UPOS
-# and a known word
-Made = tuple[str, str, bool, bool]
+
+
+class Made(NamedTuple):
+    """What a script makes of a form."""
+
+    lemma: str
+    case: str  # the case that the script of the lemma needs
+    is_other: bool  # whether it is the lemma of this form with another UPOS
+    is_word: bool  # whether it is a known word
 
 
 class _Cache(dict[tuple[str, Tags], str | None]):
@@ -225,7 +232,7 @@ class _UnknownWord:
             return None
         # A vocabulary may have been made with `str.lower`, which makes two characters of İ.
         is_word = lower(lemma, dotless) in self.known_words or lemma.lower() in self.known_words
-        return lemma, find_case(self.form, edit, lemma, dotless), is_other, is_word
+        return Made(lemma, find_case(self.form, edit, lemma, dotless), is_other, is_word)
 
     def plausibility(self, tags: Tags) -> "_Plausibility":
         if tags not in self._plausibilities:

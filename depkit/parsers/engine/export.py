@@ -130,7 +130,7 @@ def export_network(
     Args:
         network: The network, which is converted to float32.
         data: Sentences, on which the ranges of the values in the network are determined.
-        weights: The network's file; what is in eight bits there is not rounded again.
+        weights: The network's file; weights that it stores in eight bits keep these integers.
         quantize: Whether products are computed in eight bits.
     """
     network = network.float().eval()

@@ -32,7 +32,7 @@ def quantize_products(
     Args:
         model: An onnx.ModelProto.
         calibration: Inputs of the graph; the range of each product's input is determined on them.
-        weights: The file of the weights; what is in eight bits there is not rounded again.
+        weights: The file of the weights; weights that it stores in eight bits keep these integers.
     """
     import onnx
     from onnx import helper, numpy_helper

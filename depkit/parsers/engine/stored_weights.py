@@ -1,4 +1,6 @@
-"""The constants of a graph: stored as in the model's file of weights, or referred to there.
+"""Making exported graphs smaller.
+
+Their constants refer to the model's file of weights, or are stored in as few bits as there.
 
 The numbers do not change. A graph whose constants are in the file is smaller by their size, and
 reads them from the file when it is loaded.

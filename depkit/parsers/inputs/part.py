@@ -117,7 +117,10 @@ class Part:
         return 0.0
 
     def table_rule(self) -> TableRule | None:
-        """Return how its table is learned; None if it has none, or needs none when not used."""
+        """Return how its table is learned.
+
+        None if it has no table, or if it is not used and the vocabulary can do without the table.
+        """
         return None
 
     def check_encoder(self, encoder: Encoder) -> None:

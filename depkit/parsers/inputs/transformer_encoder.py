@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from depkit.nn.attention_mask import real_positions
 from depkit.nn.graph_attention import GraphAttention
 from depkit.nn.settings import PretrainedEncoder
 from depkit.parsers.inputs.hidden_layers import Rows, run_by_length
@@ -111,7 +112,7 @@ class TransformerEncoder(nn.Module):
         positions: Tensor | None = None,
     ) -> Tensor:
         (body,) = self._bodies
-        mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+        mask = real_positions(lengths, x.shape[1])
         options = {} if positions is None else {"position_ids": positions}
         if self.reads_graph and graph is not None:
             options[_ATTENTION] = graph  # transformers passes it on to `_attend`

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,12 @@ def treebank_name(sentence: Sentence) -> str:
     The names of en_ewt-ud-train.conllu and en_ewt-ud-dev.conllu are both en_ewt; the name of
     ewt/train.conllu is ewt.
     """
-    path = Path(sentence.file)
+    return _name_of_file(sentence.file)
+
+
+@lru_cache
+def _name_of_file(file: str) -> str:
+    path = Path(file)
     stem = re.sub(r"(\.conll\w*)?(\.(gz|xz))?$", "", path.name)
     if stem in ("train", "dev", "test"):
         return path.parent.name or stem

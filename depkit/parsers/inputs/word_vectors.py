@@ -37,7 +37,7 @@ _FASTTEXT_MODEL = b"\xba\x16\x4f\x2f"
 
 
 @dataclass(frozen=True)
-class Vectors:
+class WordVectors:
     """Word vectors of selected words, and statistics of all rows whose word is readable."""
 
     words: list[str]  # the selected words without duplicates, in the order of the file
@@ -48,7 +48,7 @@ class Vectors:
     notes: list[str]  # warnings of one line each
 
 
-def read_vectors(path: PathLike, vocabulary: Container[str] | None = None) -> Vectors:
+def read_vectors(path: PathLike, vocabulary: Container[str] | None = None) -> WordVectors:
     """Read word vectors in one pass; only the selected rows are kept in memory.
 
     The fields of a text row are separated by spaces and tabs. A word may contain spaces and tabs
@@ -161,7 +161,7 @@ class _Collector:
         self.mean += distance * size / (old_size + size)
         self.count += len(matrix)
 
-    def vectors(self, notes: list[str]) -> Vectors:
+    def vectors(self, notes: list[str]) -> WordVectors:
         """Return the result without copying the matrix. The collector cannot be used afterwards."""
         width = self.matrix.shape[1]
         self.matrix.resize((len(self.words), width), refcheck=False)
@@ -176,7 +176,7 @@ class _Collector:
             notes = [*notes, f"{note}, the first at {self.unit} {self.unreadable[0]}"]
         mean = (self.sum / self.count).astype(np.float32)
         std = (self.squares / (self.count * width)) ** 0.5
-        return Vectors(list(self.words), self.matrix, mean, std, self.count, notes)
+        return WordVectors(list(self.words), self.matrix, mean, std, self.count, notes)
 
 
 def _decode_word(word: bytes) -> str:

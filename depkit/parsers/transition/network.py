@@ -226,7 +226,7 @@ class TransitionNetwork(ParserNetwork):
 
         num_nodes: that of the longest sentence. Returns arrays and the position of each node,
         [state, n + 1]. The arrays are "rows", the rows of the positions in a table of the nodes,
-        CLS and SEP; "segment" and, with scorer.separate_positions, "places", the number of each
+        CLS and SEP; "segment" and, with scorer.separate_positions, "positions", the number of each
         position in its segment, all [state, position]; "lengths", [state]; and with scorer.graph
         "heads", the head of the node at each position after the first one, -1 for none.
         """
@@ -236,7 +236,7 @@ class TransitionNetwork(ParserNetwork):
         rows = np.where(sequence < first_special, sequence, sequence - first_special + num_nodes)
         arrays = {"rows": rows, "segment": segment, "lengths": lengths}
         if self.scorer.separate_positions:
-            arrays["places"] = number_segments(segment)
+            arrays["positions"] = number_segments(segment)
         if self.scorer.graph:
             state, word = np.nonzero(states.heads >= 0)
             heads = np.full((len(states.heads), sequence.shape[1] - 1), -1, np.int32)
@@ -254,14 +254,14 @@ class TransitionNetwork(ParserNetwork):
     ) -> Tensor:
         """Run the encoder.
 
-        arrays: "lengths", and, with scorer.separate_positions, "places", the number of each
+        arrays: "lengths", and, with scorer.separate_positions, "positions", the number of each
         position in its segment; host_lengths: the lengths, on the host.
         """
         options: dict[str, Any] = {"graph": graph} if self.scorer.graph else {}
         if self.pieces is not None:
             options["host_lengths"] = host_lengths
-        if "places" in arrays:
-            options["positions"] = arrays["places"]
+        if "positions" in arrays:
+            options["positions"] = arrays["positions"]
         encoded = self.encoder(self.input_dropout(vectors), arrays["lengths"], **options)
         dropped: Tensor = self.encoder_dropout(encoded)
         return dropped
