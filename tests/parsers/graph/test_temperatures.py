@@ -213,7 +213,7 @@ def test_the_errors_of_one_or_no_sentence_do_not_change(halves, count):
     ],
 )
 def test_temperatures_that_do_not_lower_the_error_are_reset(labelled, marginal, expected):
-    before = CalibrationErrors(9.0, 2.0, 3.0, 9.0)
-    after = CalibrationErrors(0.0, labelled, marginal, 0.0)
+    before = CalibrationErrors(9.0, 2.0, 3.0)
+    after = CalibrationErrors(0.0, labelled, marginal)
     report = CalibrationReport(before, after, 100, 100)
     assert astuple(reset_harmful(Calibration(2.0, 3.0, 4.0), report)) == expected
