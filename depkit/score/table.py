@@ -17,10 +17,14 @@ _SEPARATOR = re.compile(r"[;,\t][\s\"]*+[=+\-@＝＋－＠]?")
 
 _ENTITY = re.compile(r"&(?=#?[0-9A-Za-z]{1,32};)")
 _MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", "|": r"\|"})
-_LATEX = str.maketrans(
-    {character: "\\" + character for character in "&%$#_{}"}
+# After the end of a row, LaTeX takes `[` for an option and `*` for a part of the command.
+LATEX_ESCAPES = (
+    {character: "\\" + character for character in "%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"$<$", ">": r"$>$", "|": r"$|$", "×": r"$\times$"}
+    | {"[": "{[}", "*": "{*}"}
+)
+_LATEX = str.maketrans(
+    LATEX_ESCAPES | {"&": r"\&", "<": "$<$", ">": "$>$", "|": "$|$", "×": r"$\times$"}
 )
 
 

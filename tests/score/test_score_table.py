@@ -33,6 +33,8 @@ def test_latex_tables_escape_special_characters() -> None:
     assert lines[1] == r"\begin{tabular}{lr}"
     assert r"a\_b$|$c\&.conllu & 9.50 \\" in lines
     assert r"x\textasciitilde{}\textbackslash{} & 1 \\" in latex_table(HEADER, [["x~\\", "1"]], "")
+    rows = latex_table(HEADER, [["[x]", "1"], ["*", "2"]]).splitlines()
+    assert rows[-4:-2] == [r"{[}x] & 1 \\", r"{*} & 2 \\"]
 
 
 def test_html_tables_are_well_formed() -> None:

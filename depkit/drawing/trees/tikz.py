@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from depkit.drawing.trees.drawn_sentence import Arc, DrawnSentence
 from depkit.files.errors import FormatError
+from depkit.score.table import LATEX_ESCAPES
 
 _PREAMBLE = "% \\usepackage{tikz-dependency}\n"
+# In a deptext, `\&` separates columns, so it cannot stand for `&`.
 _SPECIAL = str.maketrans(
-    {character: f"\\{character}" for character in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"}
+    LATEX_ESCAPES
+    | {"&": r"\symbol{38}", "<": r"\textless{}", ">": r"\textgreater{}"}
+    | {"|": r"\textbar{}", '"': r"\textquotedbl{}"}
 )
 
 
