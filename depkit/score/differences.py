@@ -6,13 +6,14 @@ share that is expected if both annotations chose labels independently with their
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.score.alignment import longest_common_subsequence
+from depkit.score.words import sorted_features
 
 # The columns that are compared, if both formats have them. `arc` is the head with the relation.
 COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel", "arc", "deps", "misc")
@@ -23,6 +24,7 @@ Pair = tuple[Sentence | None, Sentence | None]
 Name = tuple[str, str]  # "sent_id" or "text", and its value
 Key = tuple[Name, int]  # the name, and how many sentences of the file have had it so far
 Values = list[tuple[str, str]]  # of aligned words, in the first and in the second sentence
+Aligned = Sequence[tuple[int, int]]  # indices of words in the first and in the second sentence
 
 
 def pair_by_id(first: Iterable[Sentence], second: Iterable[Sentence]) -> Iterator[Pair]:
@@ -144,7 +146,7 @@ class Agreement:
         self.sentences += 1
         self.identical += str(first).rstrip() == str(second).rstrip()
         aligned = align_words(first.form, second.form)
-        yield from self._compare_other_lines(first, second)
+        yield from self._compare_other_lines(first, second, aligned)
         yield from self._compare_words(first, second, aligned)
         self.words += len(aligned)
         for name in COLUMNS:
@@ -153,7 +155,7 @@ class Agreement:
         self._count_relations(first, second, aligned)
 
     def _compare_column(
-        self, sentence: Sentence, name: str, values: Values, aligned: Sequence[tuple[int, int]]
+        self, sentence: Sentence, name: str, values: Values, aligned: Aligned
     ) -> Iterator[Difference]:
         """Count the values of a column, and yield those that differ. values: of aligned words."""
         self.compared[name] += len(aligned)
@@ -166,7 +168,7 @@ class Agreement:
                 yield Difference(sentence, word + 1, sentence.form[word], name, x, y)
 
     def _compare_words(
-        self, first: Sentence, second: Sentence, aligned: Sequence[tuple[int, int]]
+        self, first: Sentence, second: Sentence, aligned: Aligned
     ) -> Iterator[Difference]:
         """Yield a difference for each word that only one of the sentences has."""
         for side, sentence in enumerate((first, second)):
@@ -178,23 +180,34 @@ class Agreement:
                     number = 0 if side else word + 1
                     yield Difference(first, number, form, "words", *texts)
 
-    def _compare_other_lines(self, first: Sentence, second: Sentence) -> Iterator[Difference]:
+    def _compare_other_lines(
+        self, first: Sentence, second: Sentence, aligned: Aligned
+    ) -> Iterator[Difference]:
         """Yield a difference for comments, and for rows that are not words, if they differ."""
+        numbers = _number_map(second, aligned)
         for name in ("comments", "tokens"):
             lines = [_other_lines(sentence, name) for sentence in (first, second)]
+            compared = lines
+            if name == "tokens":
+                compared = [
+                    [_comparable_row(first, line, {}) for line in lines[0]],
+                    [_comparable_row(second, line, numbers) for line in lines[1]],
+                ]
             self.compared[name] += 1
-            if lines[0] == lines[1]:
+            if compared[0] == compared[1]:
                 self.same[name] += 1
             else:
                 only = [
-                    " ".join(line for line in one if line not in other)
-                    for one, other in (lines, lines[::-1])
+                    " ".join(
+                        line
+                        for line, value in zip(lines[side], compared[side], strict=True)
+                        if value not in compared[1 - side]
+                    )
+                    for side in (0, 1)
                 ]
                 yield Difference(first, 0, "", name, *only)
 
-    def _count_relations(
-        self, first: Sentence, second: Sentence, aligned: Sequence[tuple[int, int]]
-    ) -> None:
+    def _count_relations(self, first: Sentence, second: Sentence, aligned: Aligned) -> None:
         heads = _column_values(first, second, "head", aligned)
         for (x, y), (word, other) in zip(heads, aligned, strict=True):
             counts = self.relations.setdefault(first.deprel[word], [0, 0, 0])
@@ -215,6 +228,46 @@ def _other_lines(sentence: Sentence, name: str) -> list[str]:
     ]
 
 
+def _number_map(second: Sentence, aligned: Aligned) -> dict[str, str]:
+    """Map the numbers of words of the second sentence to those of the first.
+
+    A word that is not aligned is mapped to a text that is not a number.
+    """
+    numbers = {str(j): f"{j} not aligned" for j in range(1, len(second) + 1)}
+    return numbers | {str(j + 1): str(i + 1) for i, j in aligned}
+
+
+def _renumber(node: str, numbers: Mapping[str, str]) -> str:
+    """Change the number of a word, or that of the word before an empty node: `3`, `3.1`."""
+    word, dot, rest = node.partition(".")
+    return numbers.get(word, word) + dot + rest
+
+
+def _comparable_row(sentence: Sentence, line: str, numbers: Mapping[str, str]) -> str:
+    """Return the row of a multiword token or an empty node for a comparison.
+
+    numbers: how the numbers of words are changed.
+    """
+    cells = line.split("\t")
+    cells[0] = "-".join(_renumber(node, numbers) for node in cells[0].split("-"))
+    for i, (name, cell) in enumerate(zip(sentence.format.columns, cells, strict=False)):
+        cells[i] = _comparable_value(name, cell, numbers)
+    return "\t".join(cells)
+
+
+def _comparable_value(name: str, value: str, numbers: Mapping[str, str]) -> str:
+    """Return a value of a column for a comparison: FEATS and DEPS in order, without duplicates.
+
+    numbers: how the numbers of words are changed.
+    """
+    if name == "feats":
+        return sorted_features(value)
+    if name == "deps":
+        relations = (relation.partition(":") for relation in value.split("|"))
+        return "|".join(sorted({_renumber(x, numbers) + "".join(y) for x, *y in relations}))
+    return value
+
+
 def align_words(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
     """Return the pairs of indices of words that two sentences have in common, in order.
 
@@ -227,13 +280,11 @@ def align_words(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, 
     return list(longest_common_subsequence(*numbers))
 
 
-def _column_values(
-    first: Sentence, second: Sentence, name: str, aligned: Sequence[tuple[int, int]]
-) -> Values:
+def _column_values(first: Sentence, second: Sentence, name: str, aligned: Aligned) -> Values:
     """Return the values of aligned words in both sentences; [] if one has no such column.
 
     Heads are the same if they are aligned; they are written as number:form in the first sentence,
-    and as the same number in the second one then.
+    and as the same number in the second one then. So are the heads in DEPS. FEATS are sorted.
     """
     if name in ("head", "arc"):
         partner = {j + 1: i + 1 for i, j in aligned} | {0: 0, -1: -1}
@@ -253,7 +304,24 @@ def _column_values(
     if not all(name in sentence.format.columns for sentence in (first, second)):
         return []
     columns = [sentence.column(name) for sentence in (first, second)]
-    return [(columns[0][i], columns[1][j]) for i, j in aligned]
+    values = [(columns[0][i], columns[1][j]) for i, j in aligned]
+    if name == "feats":
+        return [(sorted_features(x), sorted_features(y)) for x, y in values]
+    return _align_relations(values, _number_map(second, aligned)) if name == "deps" else values
+
+
+def _align_relations(values: Values, numbers: Mapping[str, str]) -> Values:
+    """Replace the second of two values of DEPS by the first one if they have the same relations.
+
+    numbers: the numbers of words of the second sentence in the first.
+    """
+    result = []
+    for x, y in values:
+        if _comparable_value("deps", x, {}) == _comparable_value("deps", y, numbers):
+            result.append((x, x))
+        else:
+            result.append((x, y if x != y else f"{y} (not aligned)"))
+    return result
 
 
 def _describe_head(sentence: Sentence, head: int) -> str:

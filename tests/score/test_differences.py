@@ -5,6 +5,7 @@ from itertools import pairwise, product
 
 import pytest
 
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.score.differences import Agreement, align_words, pair_by_id
 
@@ -82,6 +83,48 @@ def test_a_head_is_the_same_word_even_if_its_number_changes() -> None:
     assert differences(first, third) == [
         (0, "bark", "words", "", "bark"),
         (1, "dogs", "head", "2:bark", "3:bark"),
+    ]
+
+
+def rows(*lines: str) -> Sentence:
+    (result,) = read([line.replace(" ", "\t") + "\n" for line in lines], "conllu")
+    return result
+
+
+def test_deps_and_multiword_tokens_are_the_same_if_only_numbers_of_words_change() -> None:
+    first = rows(
+        "1 vamos _ _ _ _ 0 root 0:root _",
+        "2-3 al _ _ _ _ _ _ _ _",
+        "2 a _ _ _ _ 3 case 3:case|3.1:x _",
+        "3 el _ _ _ _ 1 obl 1:obl|2:x _",
+        "3.1 e _ _ _ _ _ _ 3:dep _",
+    )
+    second = rows(
+        "1 Nos _ _ _ _ 2 obj 2:obj _",
+        "2 vamos _ _ _ _ 0 root 0:root _",
+        "3-4 al _ _ _ _ _ _ _ _",
+        "3 a _ _ _ _ 4 case 4.1:x|4:case _",
+        "4 el _ _ _ _ 2 obl 2:obl|3:x _",
+        "4.1 e _ _ _ _ _ _ 4:dep _",
+    )
+    assert differences(first, second) == [(0, "Nos", "words", "", "Nos")]
+    other = second.with_columns(
+        {"deps": ["2:obj", "0:root", "4:case|4.1:x", "1:obl|3:x"]}  # a word that is not in `first`
+    )
+    assert differences(first, other)[1:] == [(3, "el", "deps", "1:obl|2:x", "1:obl|3:x")]
+
+
+def test_the_number_of_an_unaligned_head_in_deps_is_another_word() -> None:
+    first = rows("1 a _ _ _ _ 0 root 0:root _", "2 b _ _ _ _ 1 x 1:x _")
+    second = rows("1 c _ _ _ _ 2 x 2:x _", "2 a _ _ _ _ 0 root 0:root _", "3 b _ _ _ _ 2 x 1:x _")
+    assert differences(first, second)[1:] == [(2, "b", "deps", "1:x", "1:x (not aligned)")]
+
+
+def test_the_order_of_features_is_no_difference() -> None:
+    first = sentence("a", feats=["Mood=Ind|Tense=Pres"])
+    assert differences(first, sentence("a", feats=["Tense=Pres|Mood=Ind"])) == []
+    assert differences(first, sentence("a", feats=["Tense=Past|Mood=Ind"])) == [
+        (1, "a", "feats", "Mood=Ind|Tense=Pres", "Mood=Ind|Tense=Past")
     ]
 
 
