@@ -76,6 +76,11 @@ def test_the_best_tree_is_scored(files: tuple[str, str]) -> None:
     assert (scores.sentences, scores.totals["both"], scores.words) == (2, 7, 8)
 
 
+def test_the_best_tree_is_compared_in_drawings(files: tuple[str, str]) -> None:
+    out, _ = show(files[0], "--diff", files[1])
+    assert "# sentence 1" in out and "✗nmod" in out and "# sentence 2" not in out
+
+
 def test_the_report_has_all_trees(files: tuple[str, str], tmp_path: Path) -> None:
     gold, trees = files
     report(gold, trees, gold, "-o", tmp_path / "out.html")
@@ -88,6 +93,25 @@ def test_the_report_has_all_trees(files: tuple[str, str], tmp_path: Path) -> Non
     assert different == [[[3, 3, relations.index("nmod")]], [], [[0, 2, relations.index("obj")]]]
     report(gold, gold, "-o", tmp_path / "plain.html")
     assert read_page((tmp_path / "plain.html").read_text())["alternatives"] == [{}]
+
+
+def test_the_trees_of_the_report_have_no_subtypes_if_these_are_dropped(tmp_path: Path) -> None:
+    subtypes = [(2, "nsubj:pass"), (0, "root"), (2, "obj"), (2, "advmod")]
+    best, second = add_tree_rank(make(subtypes), 1, 2, 0.7), add_tree_rank(make(SECOND), 2, 2, 0.2)
+    write([make(GOLD)], tmp_path / "gold.conllu")
+    write([best, second], tmp_path / "trees.conllu")
+    files = [tmp_path / "gold.conllu", tmp_path / "trees.conllu"]
+    different = {}
+    for choice in ("keep", "drop"):
+        report(*files, "--subtypes", choice, "-o", tmp_path / "out.html")
+        data = read_page((tmp_path / "out.html").read_text())
+        relations = data["sentences"]["relations"]
+        different[choice] = [
+            [(word, head, relations[code]) for word, head, code in arcs]
+            for _, arcs in data["alternatives"][0]["1"]
+        ]
+    assert different["keep"] == [[(0, 2, "nsubj:pass")], [(3, 3, "nmod")]]
+    assert different["drop"] == [[], [(3, 3, "nmod")]]
 
 
 @needs_browser

@@ -10,7 +10,7 @@ from depkit.drawing.report.contents import LIMIT, as_table, describe_page
 from depkit.drawing.report.enhanced import pack_enhanced
 from depkit.score.analysis import RELATION_METRICS
 from depkit.score.evaluation import Evaluation
-from depkit.score.evaluators import Evaluator
+from depkit.score.evaluators import Evaluator, WordEvaluator
 from depkit.score.records import evaluation_records
 from depkit.score.report import Options, rows
 from depkit.score.significance import DEFAULT_SEED
@@ -86,8 +86,10 @@ def make_contents(
             evaluator, data, names=("enhancement",), metrics=RELATION_METRICS, seed=seed
         )
         contents["enhanced"] = pack_enhanced(contents["sentences"], data)
-    if evaluator.items == "words":
-        contents["alternatives"] = dependencies.pack_alternatives(contents["sentences"], trees)
+    if isinstance(evaluator, WordEvaluator):
+        contents["alternatives"] = dependencies.pack_alternatives(
+            contents["sentences"], trees, evaluator.subtypes
+        )
     return contents
 
 

@@ -14,7 +14,7 @@ from depkit.score.bins import parse_bins
 from depkit.score.calibration import CALIBRATED_METRICS, calibration_rows, measure_calibration
 from depkit.score.groupings import GROUPINGS
 from depkit.score.mistakes import confusion_rows
-from depkit.score.words import Comparison, Words
+from depkit.score.words import Codes, Comparison, Words, column_codes
 
 
 def make_sections(data: Data, seed: int) -> dict[str, Any]:
@@ -107,20 +107,23 @@ def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
 
 
 def pack_alternatives(
-    packed: dict[str, Any], systems: Sequence[Sequence[Sequence[Sentence]]]
+    packed: dict[str, Any], systems: Sequence[Sequence[Sequence[Sentence]]], subtypes: str = "keep"
 ) -> list[dict[str, Any]]:
     """Return the further trees of the sentences of a page, for systems that have several.
 
     Args:
         packed: The result of `pack_sentences`; new relations are added.
         systems: For each system the trees of each sentence, see `probabilities.group_trees`.
+        subtypes: "drop" if `packed` has relations without subtypes.
 
     Returns:
         For each system, by the number of the sentence, a list for each of its trees from the best
         one on: its probability, and a list of [word from 0, head, relation] where its arc differs
         from gold, as in the rows of `pack_sentences`. A sentence with one tree is left out.
     """
-    codes = {relation: code for code, relation in enumerate(packed["relations"])}
+    codes = column_codes(subtypes)["deprel"]
+    for relation in packed["relations"]:
+        codes[relation]  # A relation that is looked up gets the next code.
     result: list[dict[str, Any]] = []
     for groups in systems:
         trees: dict[str, Any] = {}
@@ -133,18 +136,18 @@ def pack_alternatives(
                     for tree in group
                 ]
         result.append(trees)
-    packed["relations"] = list(codes)
+    packed["relations"] = codes.values_by_code
     return result
 
 
 def _different_arcs(
-    tree: Sentence, gold: Sequence[tuple[int, int]], codes: dict[str, int]
+    tree: Sentence, gold: Sequence[tuple[int, int]], codes: Codes
 ) -> list[list[int]]:
     """Return [word from 0, head, relation] of the arcs that differ from the gold ones.
 
     codes: the indices of relations; those of new relations are added.
     """
-    labels = [codes.setdefault(relation, len(codes)) for relation in tree.deprel]
+    labels = [codes[relation] for relation in tree.deprel]
     arcs = enumerate(zip(tree.head, labels, strict=True))
     return [[word, *arc] for word, arc in arcs if arc != gold[word]]
 
