@@ -97,6 +97,17 @@ def tree_rank(sentence: Sentence) -> int:
     return 0
 
 
+def best_trees(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield sentences without the further trees after the best one of each, see `add_tree_rank`."""
+    best: Sentence | None = None
+    for sentence in sentences:
+        rank = tree_rank(sentence)
+        if rank > 1 and best is not None and sentence.form == best.form:
+            continue
+        best = sentence if rank == 1 else None
+        yield sentence
+
+
 def group_trees(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     """Group the trees of each sentence, as `depkit parse --best` writes them one after another.
 

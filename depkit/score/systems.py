@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from depkit.convert.formats import with_predicted
 from depkit.corpus.io import PathLike
 from depkit.corpus.pairing import Source, make_source
-from depkit.corpus.probabilities import tree_rank
+from depkit.corpus.probabilities import best_trees
 from depkit.corpus.sentence import Sentence
 
 PREDICTED = (("columns", "predicted"),)  # the choice to name in signatures
@@ -60,12 +60,7 @@ def make_system(
 def _read(
     sentences: Iterable[Sentence], predicted: bool, counts: Counter[str]
 ) -> Iterator[Sentence]:
-    first: Sentence | None = None  # the best tree of several
-    for sentence in sentences:
-        rank = tree_rank(sentence)
-        if rank > 1 and first is not None and sentence.form == first.form:
-            continue
-        first = sentence if rank == 1 else None
+    for sentence in best_trees(sentences):
         if sentence.format.has_argument_columns and not sentence.problem:
             _count(sentence, counts)
             if predicted:

@@ -9,8 +9,8 @@ from typing import Literal
 
 from depkit.corpus.io import PathLike
 from depkit.corpus.notebook import MAX_DRAWN, in_notebook
-from depkit.corpus.pairing import make_source, pair_sentences
-from depkit.corpus.probabilities import group_trees
+from depkit.corpus.pairing import Source, make_source, pair_sentences
+from depkit.corpus.probabilities import best_trees, group_trees
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.trees import arcs, indented, outline
 from depkit.drawing.trees.drawn_graph import DrawnGraph
@@ -53,7 +53,8 @@ def show(
 
     Args:
         sentences: A file, a sentence or several sentences.
-        diff: The same sentences with predicted trees. If given, the trees of `sentences` are gold
+        diff: The same sentences with predicted trees; of several trees, as `Parser.parse` yields
+            them with `best`, the best one counts. If given, the trees of `sentences` are gold
             trees, and only sentences with errors are printed, together with their wrong arcs.
         style: "arcs" for arcs above the words, "tree" for one line per word, also in a notebook.
             Constituency trees always have one line per constituent and word.
@@ -115,7 +116,9 @@ def read_drawn_sentences(
         for number, sentence in enumerate(gold_source.sentences, start=1):
             yield (DrawnGraph if enhanced else DrawnSentence)(number, sentence)
     else:
-        sentence_pairs = pair_sentences(gold_source, [make_source(diff, encoding)])
+        source = make_source(diff, encoding)
+        predictions = Source(source.name, best_trees(source.sentences))
+        sentence_pairs = pair_sentences(gold_source, [predictions])
         for number, (gold, (predicted,)) in enumerate(sentence_pairs, start=1):
             drawn = DrawnSentence(number, gold, predicted)
             if drawn.is_bracketed and predicted.constituents is None:
