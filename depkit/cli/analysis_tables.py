@@ -7,8 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from depkit.cli.comparison_tables import shorten_system_names
-from depkit.cli.output import print_output
-from depkit.cli.tables import Table, make_table, render_table, significance_cells
+from depkit.cli.output import is_terminal, print_output
+from depkit.cli.tables import (
+    GAP,
+    Table,
+    make_table,
+    render_table,
+    significance_cells,
+    terminal_width,
+)
+from depkit.drawing.trees.cells import clip
+from depkit.files.terminal import cell_width
 from depkit.score.analysis import Analysis
 from depkit.score.report import Options, total_rows
 from depkit.score.significance import describe_test
@@ -17,7 +26,7 @@ from depkit.score.table import csv_table, flatten_record, format_percent
 Record = dict[str, Any]
 RecordsAndTables = tuple[list[Record], list[Table]]  # the records of tables, for JSON and CSV
 _WIDTH = 80  # columns of a table with the texts of sentences, if stdout is not a terminal
-_MIN_TEXT = 20  # characters of a sentence in a table
+_MIN_TEXT = 20  # columns of the text of a sentence
 
 
 def print_tables(pairs: Sequence[RecordsAndTables], layout: str, signature: str) -> None:
@@ -93,19 +102,15 @@ def list_table(title: str, columns: Sequence[str], records: list[Record]) -> Tab
 def _fit_texts(header: Sequence[str], rows: list[list[str]]) -> None:
     """Cut the texts of sentences to the width; if it is too narrow, paths to the file's name."""
     place, text = header.index("place"), header.index("text")
+    table_width = terminal_width() if is_terminal() else _WIDTH
 
     def available() -> int:
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        return _WIDTH - sum(widths) + widths[text] - 2 * (len(header) - 1)
+        widths = [max(map(cell_width, column)) for column in zip(header, *rows, strict=True)]
+        return table_width - sum(widths) + widths[text] - GAP * (len(header) - 1)
 
     if available() < _MIN_TEXT:
         for row in rows:
             row[place] = os.path.basename(row[place])
     width = max(available(), _MIN_TEXT)
     for row in rows:
-        row[text] = shorten(row[text], width)
-
-
-def shorten(text: str, width: int) -> str:
-    """Cut a text to a number of characters, with "..." at its end if it is longer."""
-    return text if len(text) <= width else f"{text[: width - 4]} ..."
+        row[text] = clip(row[text], width)

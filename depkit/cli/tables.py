@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any, Literal
 
 from depkit.cli.output import is_terminal
-from depkit.files.terminal import escape_controls
+from depkit.files.terminal import cell_width, escape_controls
 from depkit.score.table import TABLES, format_p_value, name_columns
 
 Cell = tuple[int, int]  # row and column
@@ -128,6 +128,13 @@ def render_facts(facts: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{label:{width}}  {text}" for label, text in facts)
 
 
+def terminal_width() -> int:
+    """Return the number of columns of the terminal."""
+    from rich.console import Console
+
+    return Console().width
+
+
 def _escape(table: Table) -> Table:
     """Escape control characters in the texts of a table; only the lines of its note stay."""
     return replace(
@@ -142,21 +149,19 @@ def _escape(table: Table) -> Table:
 def _render_with_rich(table: Table) -> str:
     """Format a table with rich; a table that is too wide is split into parts below each other."""
     from rich import box
-    from rich.cells import cell_len
-    from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     is_name = name_columns(table.columns, table.rows)
     header = list(table.columns)
-    widths = [max(map(cell_len, cells)) for cells in zip(header, *table.rows, strict=True)]
+    widths = [max(map(cell_width, cells)) for cells in zip(header, *table.rows, strict=True)]
     parts = [list(range(len(header)))]
-    terminal = Console().width
+    terminal = terminal_width()
     if sum(widths) + GAP * (len(widths) - 1) > terminal:
         # Fold the cells in columns of names and the headers of columns of numbers.
         for j in range(len(header)):
-            cells = max((cell_len(row[j]) for row in table.rows), default=0)
-            longest = max(map(cell_len, header[j].split()), default=0)
+            cells = max((cell_width(row[j]) for row in table.rows), default=0)
+            longest = max(map(cell_width, header[j].split()), default=0)
             widths[j] = min(widths[j], FOLDED_WIDTH) if is_name[j] else max(cells, longest)
             header[j] = header[j] if is_name[j] else "\n".join(wrap(header[j], widths[j]))
         parts = _split_columns(widths, is_name, terminal)

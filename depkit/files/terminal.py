@@ -1,4 +1,4 @@
-"""Text for people: characters that control a terminal are escaped, wherever the text comes from."""
+"""Text for people: its width, and escapes for what controls a terminal, wherever it comes from."""
 
 import re
 from collections.abc import Iterable
@@ -33,6 +33,15 @@ def escape_controls(text: str, keep: str = "", colours: bool = False) -> str:
 def _escape_character(character: str) -> str:
     # This form is also valid in JSON.
     return character if " " <= character <= "~" else f"\\u{ord(character):04x}"
+
+
+def cell_width(text: str) -> int:
+    """Return the number of terminal cells: 2 for a wide East Asian letter, 0 for an accent."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # importing its tables takes a while
+
+    return cell_len(text)
 
 
 class EscapingStream:

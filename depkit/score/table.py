@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from depkit.files.terminal import cell_width
+
 Row = Sequence[str]
 
 _MAX_NAME_LENGTH = 54  # characters of the name of a system
@@ -30,14 +32,14 @@ _LATEX = str.maketrans(
 
 def text_table(header: Row, rows: Sequence[Row], note: str = "", title: str = "") -> str:
     """Return a plain-text table; title, note: lines above and below it."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    widths = [max(map(cell_width, column)) for column in zip(header, *rows, strict=True)]
     is_name_column = name_columns(header, rows)
     lines = []
     for row in (header, *rows):
-        cells = [
-            cell.ljust(width) if is_name else cell.rjust(width)
-            for cell, width, is_name in zip(row, widths, is_name_column, strict=True)
-        ]
+        cells = []
+        for cell, width, is_name in zip(row, widths, is_name_column, strict=True):
+            spaces = " " * (width - cell_width(cell))
+            cells.append(cell + spaces if is_name else spaces + cell)
         lines.append("  ".join(cells).rstrip())
     return "\n".join([*title.splitlines(), *lines, *note.splitlines()])
 

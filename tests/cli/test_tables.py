@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
+from depkit.cli.analysis_tables import list_table
 from depkit.cli.tables import Table, best_cells, best_systems, render_facts, render_table
+from depkit.files.terminal import cell_width
 from depkit.score.table import text_table
 from tests.drawing.terminal import Terminal
 
@@ -90,3 +92,17 @@ def test_facts_are_wrapped_beside_their_labels(monkeypatch):
     lines = text.splitlines()
     assert max(map(len, lines)) <= 40 and len(lines) == 5
     assert [line[:7].strip() for line in lines] == ["label", "", "", "", "b"]
+
+
+@pytest.mark.parametrize("width", [None, 100])
+def test_texts_of_sentences_fit_into_the_width(width, monkeypatch):
+    if width:
+        use_terminal(monkeypatch, width)
+    records = [
+        {"errors": i, "place": f"gold.conllu:{i}", "system": "a", "text": text * 50}
+        for i, text in enumerate(("漢字", "word "))
+    ]
+    table = list_table("title", ("errors", "place", "text"), records)
+    # The width, less those of the other columns and of the spaces between columns
+    assert [cell_width(row[2]) for row in table.rows] == [(width or 80) - 6 - 13 - 4] * 2
+    assert all(row[2].endswith("…") for row in table.rows)

@@ -27,6 +27,11 @@ def test_markdown_tables_escape_bars() -> None:
     ]
 
 
+def test_wide_letters_take_two_columns_of_a_text_table() -> None:
+    lines = text_table(["bin", "n"], [["漢字", "1"], ["abc", "10"], ["e\u0301", "2"]]).splitlines()
+    assert lines == ["bin    n", "漢字   1", "abc   10", "e\u0301      2"]
+
+
 def test_latex_tables_escape_special_characters() -> None:
     lines = latex_table(HEADER, ROWS, "note").splitlines()
     assert lines[0] == "% note"

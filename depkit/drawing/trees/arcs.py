@@ -6,9 +6,10 @@ from itertools import groupby, islice
 from operator import itemgetter
 
 from depkit.drawing.trees.arc_layout import End, Layout, Line, Measures
-from depkit.drawing.trees.cells import cell_width, clip
+from depkit.drawing.trees.cells import clip
 from depkit.drawing.trees.drawn_sentence import Arc, DrawnSentence
 from depkit.drawing.trees.kinds import Kind, colour_text
+from depkit.files.terminal import cell_width
 
 MEASURES = Measures(cell_width, step=1, gap=2, pad=1)
 

@@ -1,19 +1,12 @@
-"""Text in terminal cells: its width, and its conversion to characters that are safe to print."""
+"""Text in terminal cells: cutting it, and its conversion to characters that are safe to print."""
 
 import unicodedata
 from bisect import bisect_left
 
+from depkit.files.terminal import cell_width
+
 # Bidirectional classes of characters that change the direction of all following text.
 _DIRECTION_CHANGES = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
-
-
-def cell_width(text: str) -> int:
-    """Return the number of terminal cells: 2 for a wide East Asian letter, 0 for an accent."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len  # importing its tables takes a while
-
-    return cell_len(text)
 
 
 def make_visible(text: str) -> str:

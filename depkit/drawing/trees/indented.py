@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from depkit.drawing.trees.cells import cell_width, clip_start, make_visible
+from depkit.drawing.trees.cells import clip_start, make_visible
 from depkit.drawing.trees.drawn_sentence import DrawnSentence
 from depkit.drawing.trees.kinds import WRONG, Kind, colour_text
+from depkit.files.terminal import cell_width
 
 UNROOTED_HEADING = "# words without a head or in a cycle:"
 _Branch = tuple[int, str]  # a word, and the connecting lines before it

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from depkit.drawing.trees.cells import cell_width
+from depkit.files.terminal import cell_width
 
 FORM, TAG, LABEL = 16, 11, 12  # font sizes in pixels
 NARROW, BROAD = "fijlrtI.,:;!|'()[]", "mwMW@%"  # letters

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from depkit.drawing.trees.cells import cell_width
+from depkit.files.terminal import cell_width
 
 UPSIDE_DOWN = str.maketrans("▲╰╯", "▼╭╮")
 FORM = re.compile("w([0-9]+)w")

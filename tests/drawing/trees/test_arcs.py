@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.drawing.trees.arcs import draw
-from depkit.drawing.trees.cells import cell_width, make_visible
+from depkit.drawing.trees.cells import make_visible
 from depkit.drawing.trees.drawn_sentence import Arc, DrawnSentence
+from depkit.files.terminal import cell_width
 from tests.drawing.trees.drawn_trees import (
     DOGS,
     STORY,

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depkit.drawing.trees.cells import cell_width, clip, make_visible
+from depkit.drawing.trees.cells import clip, make_visible
+from depkit.files.terminal import cell_width
 
 
 @pytest.mark.parametrize(
