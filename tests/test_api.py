@@ -13,6 +13,7 @@ import pytest
 import depkit
 import depkit.corpus.sentence
 from depkit.convert.treebank import convert
+from depkit.files.errors import ArgumentError
 from depkit.parsers.parse_options import ParseOptions
 from depkit.score.conll18 import evaluate_aligned
 from tests.cli.commands import Command
@@ -160,6 +161,14 @@ def test_analyze_agrees_with_the_command_line(tiny, tmp_path):
     assert {row["system"] for row in rows} == {"system 1", "system 2"}
     for invalid in ({"by": "nonsense"}, {"metric": "nonsense"}, {"by": "oov"}, {"bins": "x"}):
         with pytest.raises(ValueError, match=r"nonsense|training file|bins"):
+            depkit.analyze(tiny, tiny, **invalid)
+    assert depkit.analyze(tiny, chains, metric="uas") == depkit.analyze(tiny, chains, metric="UAS")
+    for invalid, message in (
+        ({"confidence": True, "seed": -1}, "seed: it must be 0 or more, not -1"),
+        ({"test": "foo"}, "test: there is no test 'foo'; choose from ar, bootstrap"),
+        ({"test": "ar"}, "test: it compares systems, so give two or more"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
             depkit.analyze(tiny, tiny, **invalid)
 
 

@@ -18,7 +18,7 @@ from depkit.score import analysis, attachment, conll18, constituents, enhanced, 
 from depkit.score.analysis import PRESETS, RELATION_METRICS, Analysis, View
 from depkit.score.evalb_parameters import BUILT_IN, Parameters, get_parameters
 from depkit.score.evalb_report import format_report
-from depkit.score.evaluation import Evaluation, Metric
+from depkit.score.evaluation import Evaluation, Metric, find_metric
 from depkit.score.groupings import GROUPINGS, Grouping
 from depkit.score.punctuation import parse_policy
 from depkit.score.significance import DEFAULT_SEED, choices, compare_systems, intervals
@@ -74,8 +74,12 @@ class Evaluator:
         raise NotImplementedError
 
     def view(self, by: Sequence[str], bins: Sequence[str | None], metric: str | None) -> View:
-        """Return the view of some groupings, which may be none, and of a metric or the default."""
+        """Return the view of some groupings, which may be none, and of a metric or the default.
+
+        Raises ArgumentError if there is no such metric; upper and lower case are the same.
+        """
         names, metrics = tuple(by) or (self.default_grouping,), self.analysis_metrics
+        metric = find_metric(metric, metrics) if metric else None
         view = View(names, tuple(bins), metric or self.default_metric, self.groupings, metrics)
         if not metric and view.of_relations:
             return replace(view, metric=RELATION_METRICS[0])

@@ -77,7 +77,8 @@ def make_diagram(reliability: Reliability, seed: int = DEFAULT_SEED) -> Diagram:
 def make_panel(analysis: Analysis, measure: str | None = None, seed: int = DEFAULT_SEED) -> Panel:
     """Return the contents of the plot of an analysis.
 
-    measure: one of MEASURES, else ValueError is raised; None for recall in curves and F1 in bars.
+    measure: one of MEASURES; None for recall in curves and F1 in bars. Raises ValueError for
+    another measure, and if no bin has contents, as in trees without a scored constituent.
     """
     by = analysis.view.by
     groupings = analysis.view.groupings
@@ -87,6 +88,8 @@ def make_panel(analysis: Analysis, measure: str | None = None, seed: int = DEFAU
         raise ValueError(
             f"there is no measure '{measure}' to plot; there are {', '.join(MEASURES)}"
         )
+    if not analysis.bins:
+        raise ValueError(f"there is nothing to plot: the files have no scored {analysis.items}")
     compute = _compute_curves if curves else _compute_bars
     bins, values, low, high = compute(analysis, MEASURES.index(measure), seed)
     names = short_names(analysis.systems)

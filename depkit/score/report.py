@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from depkit.corpus.io import PathLike
+from depkit.files.errors import ArgumentError
 from depkit.score.analysis import COUNTS, Analysis, precision_recall_f1
 from depkit.score.evaluators import Trees, find_evaluator
 from depkit.score.significance import (
@@ -18,6 +19,8 @@ from depkit.score.significance import (
     holm,
     p_values,
 )
+
+TESTS = ("ar", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,11 @@ def analyze(
     """
     if not preds:
         raise ValueError("analyze needs the trees of at least one system, after the gold trees")
+    if test is not None and test not in TESTS:
+        message = f"there is no test '{test}'; choose from {', '.join(TESTS)}"
+        raise ArgumentError("test", message)
+    if test is not None and len(preds) < 2:
+        raise ArgumentError("test", "it compares systems, so give two or more")
     by = (by,) if isinstance(by, str) else tuple(by)
     bins = (bins,) if isinstance(bins, str) else tuple(bins)
     evaluator = find_evaluator(
@@ -187,6 +195,8 @@ def bootstrap(
         scores = precision_recall_f1(totals.reshape(*totals.shape[:-1], -1, len(COUNTS)))
         return scores.reshape(*totals.shape[:-1], -1)
 
+    if not analysis.bins:
+        return np.empty((2, 0, 3))
     parts = [
         bootstrap_interval(
             analysis.count_by_sentence(system, bins), statistic, trials=resamples, seed=seed

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from depkit.files.errors import ArgumentError
 from depkit.score.evaluation import Evaluation, f1_scores
 
 Test = Literal["ar", "bootstrap", "mcnemar"]
@@ -44,7 +45,7 @@ def bootstrap_totals(counts: np.ndarray, trials: int, seed: int = DEFAULT_SEED) 
     """Sum the counts of bootstrap samples of sentences, each as large as the treebank.
 
     counts: [sentence, count] int64. Returns [trial, count] float64, exact integers. Raises
-    ValueError if there is no trial or no sentence.
+    ValueError if there is no trial or no sentence, or the seed is negative.
     """
     return _weighted_sums(counts, trials, seed, _draw_samples)
 
@@ -258,6 +259,8 @@ def _weighted_sums(
     """
     if trials < 1 or not len(counts):
         raise ValueError("resampling needs at least one trial and one sentence")
+    if seed < 0:
+        raise ArgumentError("seed", f"it must be 0 or more, not {seed}")
     generator = np.random.PCG64(seed)
     float_counts = counts.astype(np.float64)
     sums = np.empty((trials, counts.shape[1]))

@@ -12,6 +12,7 @@ from depkit.files.errors import FormatError
 from depkit.score.constituents import GROUPINGS, analyze_constituents, read_tree_data
 from depkit.score.evalb import evaluate_trees
 from depkit.score.evaluators import BracketEvaluator
+from depkit.score.panels import make_panel
 from depkit.score.report import Options, rows
 
 EVALUATOR = BracketEvaluator()
@@ -29,6 +30,16 @@ def bins(gold: list[Tree], predicted: list[Tree], *by: str) -> dict[str, list[in
     data = read_tree_data(gold, [predicted])
     analysis = analyze_constituents(data, EVALUATOR.view(by, (), None))
     return {analysis.labels[b]: analysis.totals[0, b].tolist() for b in analysis.bins}
+
+
+def test_trees_without_a_scored_constituent_have_no_bins() -> None:
+    flat = [tree("(TOP (NN dog) (VBZ barks))")]
+    data = read_tree_data(flat, [flat, flat])
+    for grouping in GROUPINGS:
+        analysis = analyze_constituents(data, EVALUATOR.view((grouping,), (), None))
+        assert rows(analysis, Options(confidence=True, test="ar", error_reduction=True)) == []
+        with pytest.raises(ValueError, match=r"nothing to plot: .* no scored constituents"):
+            make_panel(analysis)
 
 
 def test_constituents_are_in_the_bins_of_their_trees() -> None:

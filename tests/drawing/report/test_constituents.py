@@ -184,6 +184,13 @@ def test_each_missed_bracket_explains_one_wrong_label(files: list[str], tmp_path
             assert sum(result.crossing) == result.counts[COUNTS.index("crossings")]
 
 
+def test_trees_without_a_scored_constituent_have_a_report(tmp_path: Path) -> None:
+    (tmp_path / "flat.mrg").write_text("(TOP (NN dog) (VBZ barks))\n")
+    run(*[tmp_path / "flat.mrg"] * 2, "-o", tmp_path / "out.html")
+    data = read_page((tmp_path / "out.html").read_text())
+    assert [records(group) for group in data["curves"]] == [[], [], []]
+
+
 def test_warnings_and_refused_options(files: list[str], tmp_path: Path) -> None:
     output = tmp_path / "out.html"
     _, err = run(*files, "-o", output, "--limit-sentences", 2, "-v")
