@@ -53,7 +53,13 @@ def f1_scores(
 
 
 def _score(name: str, description: str) -> Any:
-    return property(lambda evaluation: evaluation.scores[name], doc=description)
+    def score(evaluation: "Evaluation") -> float:
+        try:
+            return evaluation.score(name)
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
+
+    return property(score, doc=description)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +120,12 @@ class Evaluation:
         return {name: float(x) for name, x in scores.items() if name not in self.undefined}
 
     def score(self, name: str) -> float:
-        """Return one of `metrics`. Raises ValueError if it is not defined for these files."""
+        """Return one of `metrics`, in percent; upper and lower case are the same.
+
+        Raises ArgumentError if there is no such metric, and ValueError if it is not defined for
+        these files.
+        """
+        name = find_metric(name, self.metrics)
         if name in self.scores:
             return self.scores[name]
         reason = "the column is _ for all words of this file or of the gold file"
@@ -140,8 +151,8 @@ class Evaluation:
         }
 
     def precision_recall(self, name: str) -> tuple[float, float]:
-        """Return the precision and recall behind a metric, in percent."""
-        metric = self.metrics[name]
+        """Return the precision and recall behind a metric, in percent; errors as of `score`."""
+        metric = self.metrics[find_metric(name, self.metrics)]
         correct = self.totals[metric.correct]
         denominators = self.totals[metric.predicted], self.totals[metric.gold]
         precision, recall = (100.0 * correct / max(items, 1) for items in denominators)
@@ -196,13 +207,25 @@ class Evaluation:
         return html_table(*self._table(), note=self.signature)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what `depkit eval` prints as JSON, with None for a metric that is not defined."""
+        """Return what `depkit eval` prints as JSON, with None for a metric that is not defined.
+
+        `confidence` and `test` are there if `intervals` and `differences` were computed.
+        """
         sizes = {name: self.totals[name] for name in self.sizes}
         scores: dict[str, Any] = {name: self.scores.get(name) for name in self.metrics}
         if self.shows_precision:
             for name, f1 in self.scores.items():
                 precision, recall = self.precision_recall(name)
                 scores[name] = {"precision": precision, "recall": recall, "f1": f1}
+        if self.intervals:
+            scores["confidence"] = {
+                name: {"low": low, "high": high} for name, (low, high) in self.intervals.items()
+            }
+        if self.differences:
+            scores["test"] = {
+                name: {"difference": x.difference, "p": x.p, "p_adjusted": x.adjusted}
+                for name, x in self.differences.items()
+            }
         return {"system": self.system, "signature": self.signature, **sizes, **scores}
 
 

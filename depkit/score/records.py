@@ -8,6 +8,7 @@ from depkit.score.evaluation import Evaluation
 from depkit.score.significance import (
     DEFAULT_SEED,
     TRIALS,
+    Difference,
     choices,
     compare_systems,
     describe_test,
@@ -30,23 +31,21 @@ def evaluation_records(
     note is "" without one.
     """
     more_choices = choices(confidence, test, seed)
+    differences: list[dict[str, Difference]] = [{} for _ in evaluations]
+    if test:
+        differences[1:] = compare_systems(evaluations, test, seed=seed)
     records = []
-    for evaluation in evaluations:
-        record = replace(evaluation, choices=(*evaluation.choices, *more_choices)).as_dict()
-        if confidence:
-            record["confidence"] = {
-                name: {"low": low, "high": high}
-                for name, (low, high) in intervals(evaluation, seed=seed).items()
-            }
+    for evaluation, differences_of_system in zip(evaluations, differences, strict=True):
+        complete = replace(
+            evaluation,
+            choices=(*evaluation.choices, *more_choices),
+            intervals=intervals(evaluation, seed=seed) if confidence else {},
+            differences=differences_of_system,
+        )
+        record = complete.as_dict()
         if relations:
             record["relations"] = evaluation.relation_scores()
         records.append(record)
     if not test:
         return records, ""
-    differences_of_systems = compare_systems(evaluations, test, seed=seed)
-    for record, differences in zip(records[1:], differences_of_systems, strict=True):
-        record["test"] = {
-            name: {"difference": result.difference, "p": result.p, "p_adjusted": result.adjusted}
-            for name, result in differences.items()
-        }
     return records, describe_test(test, trials=TRIALS, seed=seed, comparisons=len(evaluations) - 1)

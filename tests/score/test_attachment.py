@@ -1,4 +1,5 @@
 import gzip
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,12 @@ from small_treebank import GOLD, PREDICTED, conll09, conllu, conllx
 
 import depkit
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.files.errors import FormatError
+from depkit.files.errors import ArgumentError, FormatError
 from depkit.score.attachment import COUNTS, METRICS, evaluate_systems
 from depkit.score.evaluation import Evaluation, f1_scores
 from depkit.score.evaluators import evaluate
+from depkit.score.records import evaluation_records
+from tests.conftest import TREES
 from tests.corpus.rows import parse
 
 
@@ -56,6 +59,37 @@ def test_policies_score_as_by_hand(punct: str, subtypes: str, expected: tuple[in
     scores = {metric: result.scores.get(metric) for metric in METRICS}
     names = {"system": "system 1", "signature": result.signature}
     assert result.as_dict() == names | sizes | scores
+
+
+def test_errors_of_metrics_say_what_is_wrong() -> None:
+    gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
+    words, aligned = (evaluate(gold, predicted, align=align) for align in (False, True))
+    brackets = evaluate(TREES, TREES)
+    assert words.score("las") == words.LAS
+    assert words.precision_recall("clas") == words.precision_recall("CLAS")
+    for result, name in ((words, "foo"), (aligned, "LA"), (aligned, "UEM"), (brackets, "LAS")):
+        message = f"there is no metric '{name}'; choose from {', '.join(result.metrics)}"
+        for find in (result.score, result.precision_recall):
+            with pytest.raises(ArgumentError, match=re.escape(message)):
+                find(name)
+        if name != "foo":
+            with pytest.raises(AttributeError, match=re.escape(message)):
+                getattr(result, name)
+
+
+def test_the_dict_has_intervals_and_tests() -> None:
+    gold, predicted = parse(conllu(GOLD)), parse(conllu(PREDICTED))
+    result = evaluate(gold, predicted, confidence=True, test="ar", baseline=gold)
+    record = result.as_dict()
+    low, high = result.intervals["UAS"]
+    assert record["confidence"]["UAS"] == {"low": low, "high": high}
+    difference = result.differences["UAS"]
+    assert record["test"]["UAS"] == {
+        "difference": result.UAS - 100, "p": difference.p, "p_adjusted": difference.adjusted
+    }  # fmt: skip
+    evaluations = evaluate_systems(gold, [gold, predicted])
+    records, _ = evaluation_records(evaluations, confidence=True, test="ar")
+    assert records[1] == record | {"system": ""} and "test" not in records[0]
 
 
 def test_metrics_without_their_annotation_are_not_defined() -> None:
