@@ -143,7 +143,7 @@ def analyze_command(
         }  # fmt: skip
         _print_oracle(
             gold, preds, oracle, others, evaluator=evaluator, metric=metric, layout=layout,
-            plot=plot,
+            plot=plot, quiet=quiet, verbose=verbose,
         )  # fmt: skip
         return
     request = Request(
@@ -191,6 +191,8 @@ def _print_oracle(
     metric: str | None,
     layout: str,
     plot: str | None,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
     """Print the scores of the best of the first trees of each sentence, and draw them over K.
 
@@ -204,13 +206,14 @@ def _print_oracle(
     name = find_metric(metric or evaluator.default_metric, ARCS)
     if plot:
         check_plot_path(plot)
-    records, signature = oracle_rows(
+    records, evaluations = oracle_rows(
         gold, preds, k, name, punct=evaluator.punct, subtypes=evaluator.subtypes,
         predicted=evaluator.predicted, encoding=evaluator.encoding,
     )  # fmt: skip
+    print_warnings(evaluator, evaluations, quiet, verbose)
     if plot:
-        draw_plot([oracle_panel(records, signature)], plot)
-    print_tables([(records, [oracle_table(records)])], layout, signature)
+        draw_plot([oracle_panel(records, evaluations[0].choices)], plot)
+    print_tables([(records, [oracle_table(records)])], layout, evaluations[0].signature)
 
 
 def _tables_of_bins(analyses: Sequence[Analysis], request: Request) -> Iterator[RecordsAndTables]:

@@ -206,7 +206,7 @@ def read_data(
     choices = (("punct", punctuation.name), ("subtypes", subtypes), *PREDICTED * predicted)
     choices += enhanced.CHOICES * (DEPS in columns)
     if where:
-        choices += (("where", where.text.replace("|", "\\|")),)  # | separates the choices
+        choices += (("where", where.text),)
     if train is not None:
         words = replace(words, train_frequencies=_count_forms(train, encoding))
         choices += (("train", os.fspath(train)),)

@@ -5,6 +5,7 @@ A file with several trees of each sentence is what `depkit parse --best` writes.
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from depkit.corpus.io import PathLike, read
 from depkit.corpus.probabilities import group_trees
 from depkit.files.errors import FormatError
 from depkit.score.attachment import ARCS, read_data
+from depkit.score.evaluation import Evaluation
 from depkit.score.panels import Panel
 from depkit.score.table import short_names
 
@@ -27,7 +29,7 @@ def oracle_rows(
     *,
     encoding: str = "utf-8",
     **options: Any,
-) -> tuple[list[dict[str, Any]], str]:
+) -> tuple[list[dict[str, Any]], list[Evaluation]]:
     """Compute the oracle scores of systems, with a row for each system and number of trees.
 
     The oracle chooses, of the first trees of each sentence, the one with the most correct words.
@@ -43,7 +45,7 @@ def oracle_rows(
 
     Returns:
         The rows, with the keys ORACLE_COLUMNS, where "sentences" counts those that have so many
-        trees; and the settings behind the numbers, see `Data.signature`.
+        trees; and the scores of the first trees of each system.
 
     Raises:
         FormatError, ValueError, OSError: As by `read_data`.
@@ -51,7 +53,7 @@ def oracle_rows(
     if metric not in ARCS:
         raise ValueError(f"the oracle is for {', '.join(ARCS)}, not for {metric}")
     sentences = list(read(gold, encoding=encoding))
-    rows, signature = [], ""
+    rows, evaluations = [], []
     for pred in preds:
         groups = list(group_trees(read(pred, encoding=encoding)))
         if not groups:
@@ -60,20 +62,21 @@ def oracle_rows(
         for rank in range(min(k, max(map(len, groups)))):
             trees = [group[min(rank, len(group) - 1)] for group in groups]
             data = read_data(sentences, [trees], encoding=encoding, **options)
-            signature = signature or data.signature()
+            if rank == 0:
+                evaluations.append(replace(data.evaluations[0], system=os.fspath(pred)))
             correct = data.words.sum_by_sentence(data.scored & data.correct[0][metric])
             best = correct if best is None else np.maximum(best, correct)
             total, scored = int(best.sum()), int(data.scored.sum())
             enough = sum(len(group) > rank for group in groups)
             row = (os.fspath(pred), metric, rank + 1, enough, total, scored, 100.0 * total / scored)
             rows.append(dict(zip(ORACLE_COLUMNS, row, strict=True)))
-    return rows, signature
+    return rows, evaluations
 
 
-def oracle_panel(rows: Sequence[dict[str, Any]], signature: str) -> Panel:
+def oracle_panel(rows: Sequence[dict[str, Any]], choices: tuple[tuple[str, str], ...]) -> Panel:
     """Return the contents of a plot of the scores over the number of trees, without intervals.
 
-    rows, signature: the results of `oracle_rows`.
+    rows: those of `oracle_rows`; choices: the settings behind them.
     """
     systems = list(dict.fromkeys(row["system"] for row in rows))
     most = max(row["trees"] for row in rows)
@@ -92,6 +95,6 @@ def oracle_panel(rows: Sequence[dict[str, Any]], signature: str) -> Panel:
         values=values,
         low=values,
         high=values,
-        choices=tuple(tuple(part.split(":", 1)) for part in signature.split("|")[1:]),  # type: ignore[misc]
+        choices=choices,
         unit="sentences",
     )

@@ -40,6 +40,12 @@ def cells(out: str) -> list[str]:
     return [" ".join(line.split()) for line in out.splitlines()]
 
 
+def test_the_signature_has_the_query() -> None:
+    query = "pattern { X [upos=NOUN|VERB] }"
+    out, _ = run(GOLD, GOOD, "--where", query)
+    assert f"|where:{query.replace('|', '%7C')}|" in out.splitlines()[-1]
+
+
 def test_the_default_table_is_by_distance() -> None:
     out, err = run(GOLD, GOOD)
     assert cells(out)[:6] == [
@@ -370,7 +376,9 @@ def test_the_oracle_chooses_the_best_of_the_first_trees(tmp_path: Path) -> None:
     write_trees("gold2.conllu", [[gold], [gold], [gold]])
     write_trees("trees.conllu", [[poor, good, gold], [good], [poor, poor]])
     out, err = run("gold2.conllu", "trees.conllu", "--oracle", "9")
-    assert err == ""
+    assert err == "depkit: warning: trees.conllu: 2 of 3 trees have a cycle\n"
+    assert run("gold2.conllu", "trees.conllu", "--oracle", "9", "--quiet") == (out, "")
+    assert "LAS 7 / 12" in run("gold2.conllu", "trees.conllu", "--oracle", "9", "-v")[1]
     assert cells(out)[1:5] == [
         "trees sentences correct scored oracle",
         "1 3 7 12 58.33",
@@ -394,8 +402,9 @@ def test_the_oracle_is_drawn_over_the_number_of_trees(tmp_path: Path) -> None:
     for text in ("LAS of the best tree, %", "first trees of a sentence", "gold sentences"):
         assert text in image
     assert "intervals" not in image and "punct: keep" in image
-    rows, signature = oracle_rows("gold2.conllu", ["trees.conllu", "gold2.conllu"], 3, "LAS")
-    panel = oracle_panel(rows, signature)
+    rows, evaluations = oracle_rows("gold2.conllu", ["trees.conllu", "gold2.conllu"], 3, "LAS")
+    panel = oracle_panel(rows, evaluations[0].choices)
+    assert panel.choices == (("punct", "keep"), ("subtypes", "keep"))
     assert panel.sizes.tolist() == [2, 1, 1] and panel.names == ["trees", "gold2"]
     assert panel.values[0, 0] < panel.values[0, 1] < panel.values[0, 2]
     assert panel.values[1, 0] == 100 and np.isnan(panel.values[1, 1:]).all()
