@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from depkit.cli.names import name_options, replace_old_names
+from depkit.cli.output import print_output
 from depkit.files.errors import ArgumentError, FormatError
 
 # The sections of a long help; an option names its section as `rich_help_panel`.
@@ -30,12 +31,24 @@ def option(panel: str, *names: str, **settings: Any) -> Any:
     return typer.Option(*names, rich_help_panel=panel, **settings)
 
 
+def _print_help(context: Any, parameter: Any, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        print_output(context.get_help())
+        raise typer.Exit
+
+
 class _HelpLayout:
     """The layout of the help of depkit itself and of its subcommands."""
 
     rich_markup_mode: Any
     help: Any
     epilog: Any
+
+    def get_help_option(self, context: Any) -> Any:
+        """Return the option --help, whose output passes through `print_output`."""
+        help_option = super().get_help_option(context)  # type: ignore[misc]
+        help_option.callback = _print_help
+        return help_option
 
     def format_help(self: Any, context: Any, formatter: Any) -> None:
         """Choose Rich's panels or plain text for this terminal, then format the help."""

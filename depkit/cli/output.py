@@ -26,17 +26,15 @@ def print_message(text: str) -> None:
 
 
 def print_output(text: str, colours: bool = False) -> None:
-    """Print a text on stdout. On a terminal, control characters are escaped, elsewhere not.
+    """Print a text on stdout, in UTF-8. On a terminal, control characters are escaped.
 
     An error such as that of a full disk names standard output.
     colours: as for `terminal.escape_controls`.
     """
-    from depkit.files.atomic import name_file_in_errors
-    from depkit.files.streams import STDOUT
+    from depkit.files.streams import open_output
 
-    with name_file_in_errors(STDOUT):
-        # Without color=True, Typer would remove what looks like colours from data in files.
-        typer.echo(for_terminal(text, colours), color=True)
+    with open_output("-", colours=colours) as stream:
+        stream.write(f"{text}\n")
 
 
 def for_terminal(text: str, colours: bool = False) -> str:

@@ -198,7 +198,7 @@ def test_reading_from_the_keyboard_prints_a_note(arguments: str, tmp_path) -> No
 
 @pytest.mark.parametrize(
     ("line", "status"),
-    [("--help >&-", 0), ("--version 2>&-", 0), ("nonsense 2>&-", 2), ("nonsense 2>/dev/full", 2),
+    [("--version 2>&-", 0), ("nonsense 2>&-", 2), ("nonsense 2>/dev/full", 2),
      ("stats nowhere 2>&-", 1), ("--help > /dev/full", 1), ("stats - <&-", 1)],
 )  # fmt: skip
 def test_closed_streams_do_not_change_the_status(line: str, status: int) -> None:
@@ -206,6 +206,28 @@ def test_closed_streams_do_not_change_the_status(line: str, status: int) -> None
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert result.returncode == status
     assert "depkit: error" not in result.stdout and "internal" not in result.stderr
+
+
+@pytest.mark.parametrize("arguments", ["--help", "eval --help", "--version", "info"])
+@pytest.mark.parametrize(
+    ("stream", "problem"), [(">&-", "is closed"), ("> /dev/full", ": No space left on device")]
+)
+def test_an_error_of_stdout_names_it(arguments: str, stream: str, problem: str) -> None:
+    command = f"{sys.executable} -m depkit {arguments} {stream}"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    message = f"depkit: error: standard output {problem}\n".replace(" :", ":")
+    assert (result.returncode, result.stderr) == (1, message)
+
+
+def test_output_is_utf_8_whatever_the_locale(tmp_path) -> None:
+    (tmp_path / "gold.conllu").write_text(ROW.replace("root", "漢") + "\n", "utf-8")
+    files = [tmp_path / "gold.conllu"] * 2
+    result = subprocess.run(
+        [sys.executable, "-m", "depkit", "analyze", *files, "--by", "deprel"],
+        capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert "漢" in result.stdout.decode()
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
