@@ -38,8 +38,7 @@ def draw_svg(sentences: Iterable[DrawnSentence]) -> Iterator[str]:
     """Draw sentences as an SVG file, which is as wide as the widest sentence.
 
     Arcs are above the words; wrong arcs, those of other trees and enhanced dependencies are below
-    them. Returns the parts of
-    the file's text.
+    them. Yields the parts of the file's text.
     """
     drawings: list[str] = []
     width, height = 0, MARGIN
