@@ -40,6 +40,9 @@ class Regex:
             self._compiled = regex.compile(source, regex.IGNORECASE if syntax == "pcre-i" else 0)
         except regex.error as error:
             raise RegexError(f"the regular expression {text!r} is invalid: {error}") from None
+        except RecursionError:
+            message = f"the regular expression {text[:40]!r}... has too many nested groups"
+            raise RegexError(message) from None
 
     def matches(self, value: str) -> bool:
         """Return whether the expression matches the whole value. Raises RegexError, see SECONDS."""

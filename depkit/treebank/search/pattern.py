@@ -11,7 +11,7 @@ Conjunction = Sequence[tuple[str, Condition]]
 
 
 class PatternError(ValueError):
-    """A pattern is not valid; `line` and `column` say where, both from 1."""
+    """A pattern, or a rule, is not valid; `line` and `column` say where, both from 1."""
 
     def __init__(self, line: int, column: int, message: str) -> None:
         super().__init__(line, column, message)
@@ -20,7 +20,7 @@ class PatternError(ValueError):
         self.message = message
 
     def __str__(self) -> str:
-        return f"line {self.line}, column {self.column} of the pattern: {self.message}"
+        return f"line {self.line}, column {self.column}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,11 @@ class Pattern:
     conditions: list[Callable[[Graph], bool]] = field(default_factory=list)
     labels: list[LabelCondition] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def names_enhanced(self) -> bool:
+        """Whether enhanced relations are named, as in X -[E:obj]-> Y."""
+        return any(label.names_enhanced for label in self.labels)
 
     @property
     def blocks(self) -> list[Block]:

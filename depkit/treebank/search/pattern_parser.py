@@ -5,7 +5,7 @@
     clause   = node "[" features "]" { "|" "[" features "]" }
              | [ edge ":" ] node arrow node | node arrow "*" | "*" arrow node
              | node ("<" | "<<" | ">" | ">>" | "->>") node
-             | edge ("<<" | ">>" | "><" | "<>") edge | node ("<<" | ">>") edge
+             | edge ("<<" | ">>" | "><" | "<>") edge | node "<<" edge | edge ">>" node
              | ref ("=" | "<>") (value | regex | ref) | ref ("<" | "<=" | ">" | ">=") (number | ref)
              | ("delta" | "length") "(" node "," node ")" ("=" | "<" | "<=" | ">" | ">=") number
     features = [ feature { "," feature } [ "," ] ]
@@ -45,6 +45,14 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 _MAX_PARTS = 200  # Each node and edge can need a level of recursion in the matcher.
+# What to write for a column that is no feature of a node
+_COLUMN_ADVICE = {
+    "head": "an edge, as in Y -> X",
+    "deprel": "an edge and its label, as in e: Y -[obl]-> X, or e.label",
+    "deps": "an edge and its label, as in Y -[E:obl]-> X",
+    "feats": "the name of one feature, such as Number",
+    "misc": "the name of one feature, such as Gloss",
+}
 _BLOCKS = "a pattern consists of the blocks pattern, with, without and global, each with { }"
 
 # A function that returns a feature of the node or the edge with which it is called
@@ -207,9 +215,11 @@ class PatternParser:
 
     def _parse_feature(self) -> tuple[str, Condition]:
         scanner = self.scanner
-        if scanner.accept("!"):
-            return scanner.read_feature("the name of a feature"), Condition(absent=True)
+        is_absent = bool(scanner.accept("!"))
         name = scanner.read_feature("the name of a feature")
+        self._note_column(name)
+        if is_absent:
+            return name, Condition(absent=True)
         operator = scanner.accept("=", "<>")
         if not operator:
             return name, Condition(negative=True)  # defined, with whatever value
@@ -430,6 +440,7 @@ class PatternParser:
     def _add_condition(self, block: Block, name: str, feature: str, condition: Condition) -> None:
         """Add the comparison of a feature with a constant."""
         if self.kind(block, name, 0) == "node":
+            self._note_column(feature)
             block.nodes.setdefault(name, []).append([[(feature, condition)]])
         else:
             holds = lambda graph, edge: condition[feature_of_edge(edge, feature)]  # noqa: E731
@@ -437,8 +448,15 @@ class PatternParser:
 
     def _make_getter(self, block: Block, name: str, feature: str, start: int) -> Getter:
         if self.kind(block, name, start) == "node":
+            self._note_column(feature)
             return lambda graph, node: graph.columns[feature][node]
         return lambda graph, edge: feature_of_edge(edge, feature)
+
+    def _note_column(self, feature: str) -> None:
+        """Add a note if a feature of a node is the name of a column that is none."""
+        advice = column_advice(feature)
+        if advice and advice not in self.scanner.notes:
+            self.scanner.notes.append(advice)
 
     def kind(self, block: Block, name: str, start: int) -> str:
         """Return "node" or "edge". Raises PatternError for a name that is not declared."""
@@ -452,6 +470,16 @@ class PatternParser:
             f" {name}: X -> Y",
             start,
         )
+
+
+def column_advice(feature: str) -> str:
+    """Return what to write instead of a column that is no feature of a node; "" for a feature."""
+    if feature not in _COLUMN_ADVICE:
+        return ""
+    return (
+        f"{feature} is a column, but no feature of a node; write {_COLUMN_ADVICE[feature]}"
+        f" ({graphs.MISC}{feature} is a feature of MISC)"
+    )
 
 
 def feature_of_edge(edge: Edge, name: str) -> str | None:

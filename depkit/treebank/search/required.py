@@ -10,6 +10,7 @@ _MAX_TEXTS = 20  # With more alternatives, searching for all of them is slower t
 # How rare the values of a column are; the rarest one is searched for first.
 _RANKS = {"form": 0, "lemma": 1, "xpos": 3, "upos": 5}
 _LABEL_RANK, _FEATURE_RANK = 2, 4
+_NAME_RANK = 6  # of the name of a feature, whatever its value is
 
 
 def required_texts(pattern: Pattern) -> list[list[str]]:
@@ -56,7 +57,7 @@ def _of_feature(name: str, condition: Condition) -> tuple[int, list[str]] | None
     if not key:  # It begins with __, so it is no name of UD.
         return None
     if not values:  # The feature must be defined.
-        return _FEATURE_RANK + 2, [key]
+        return _NAME_RANK, [key]
     if key != name:  # Layers are written in another way in the file.
         return _FEATURE_RANK, [f"={value}" for value in values]
     return _FEATURE_RANK, [f"{key}={value}" for value in values]

@@ -139,7 +139,7 @@ class Scanner:
         self.skip_blanks()
         character = self.text[self.position : self.position + 1]
         if not character:
-            return "the end of the pattern"
+            return "the end of the text"
         advice = "; a text with other letters than those of English must be in quotes"
         return f"{character!r}" + advice * (character.isalpha() and not character.isascii())
 

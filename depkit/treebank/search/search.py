@@ -91,7 +91,7 @@ class Search:
 
     def check_enhanced(self) -> None:
         """Raise ArgumentError for an enhanced relation in the pattern without `enhanced`."""
-        if not self.enhanced and any(label.names_enhanced for label in self.pattern.labels):
+        if not self.enhanced and self.pattern.names_enhanced:
             message = "the pattern has an enhanced relation, so this must be given as well"
             raise ArgumentError("enhanced", message)
 

@@ -13,7 +13,7 @@ MISTAKES = [
     ("", "patern { }", 1, "the block 'patern' is unknown"),
     ("pattern { X [] }\n", "rule r { }", 2, "the block 'rule' is unknown"),
     ("pattern ", "X []", 1, "{ is expected here, not 'X'"),
-    ("pattern { X []", "", 1, "; or } is expected here, not the end of the pattern"),
+    ("pattern { X []", "", 1, "; or } is expected here, not the end of the text"),
     ("pattern {\n  X [upos=VERB", "}", 2, ", or ] is expected here, not '}'"),
     ("pattern { X [upos=", "] }", 1, "a value is expected here, not ']'"),
     ("pattern { X [lemma=", "être] }", 1, "must be in quotes"),
@@ -48,7 +48,7 @@ def test_mistakes_are_located(before: str, wrong: str, line: int, message: str |
     assert error.line == line
     # A few mistakes are noticed only after the wrong part begins.
     assert error.column > len(before.rpartition("\n")[2])
-    assert f"line {line}, column {error.column} of the pattern: " in str(error)
+    assert f"line {line}, column {error.column}: " in str(error)
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,15 @@ def test_operators_that_are_characters_in_a_regular_expression_are_noted() -> No
     assert parse_pattern('pattern { X [form=re"a|b"] }').notes
     for text in (r're"a\|b"', 're"[|(]"', "/a|b/", '"a|b"'):
         assert parse_pattern(f"pattern {{ X [form={text}] }}").notes == []
+
+
+def test_a_regular_expression_with_too_many_groups_is_an_error() -> None:
+    with pytest.raises(PatternError, match=r"column 19: .*too many nested groups"):
+        parse_pattern(f"pattern {{ X [form=/{'(' * 5000}{')' * 5000}/] }}")
+
+
+@pytest.mark.parametrize("clause", ["X [deprel=nsubj]", "X [!head]", "X []; X.deprel = X.form"])
+def test_columns_that_are_no_features_are_noted(clause: str) -> None:
+    (note,) = parse_pattern(f"pattern {{ {clause} }}").notes
+    assert "is a column, but no feature of a node; write an edge" in note
+    assert parse_pattern("pattern { X [__MISC__head=2, Head=a] }").notes == []
