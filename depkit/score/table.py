@@ -13,9 +13,9 @@ Row = Sequence[str]
 
 _MAX_NAME_LENGTH = 54  # characters of the name of a system
 _NUMERIC = "0123456789.,+-<"
-_FORMULA = tuple("=+-@＝＋－＠")
-# What a spreadsheet may take for the end of a cell, with the beginning of the next one
-_SEPARATOR = re.compile(r"[;,\t][\s\"]*+[=+\-@＝＋－＠]?")
+# Where a spreadsheet may see a formula begin: at the beginning of a cell, or after what it may take
+# for the end of one. Apostrophes before a formula count, so that each that is added can be removed.
+_FORMULA = re.compile(r"(?:\A|(?<=[;,\t]))(?=(?:[^\S\t]|[\"'])*+[=+\-@＝＋－＠])")
 
 _ENTITY = re.compile(r"&(?=#?[0-9A-Za-z]{1,32};)")
 _MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", "|": r"\|"})
@@ -167,7 +167,7 @@ def csv_table(header: Row, rows: Sequence[Row], delimiter: str = ",") -> str:
     With another delimiter, such as a tab, cells that contain it are quoted instead.
 
     What a spreadsheet would run as a formula, such as the label `=1+1`, gets an apostrophe before
-    it, also within a cell, as some spreadsheets split cells at other delimiters.
+    it, also within a cell, as some spreadsheets split cells at other delimiters. So does `'=1+1`.
     """
     return "\n".join(
         _csv_row([_disarm(cell) for cell in row], delimiter) for row in (header, *rows)
@@ -183,16 +183,8 @@ def _csv_row(cells: Row, delimiter: str) -> str:
 
 def _disarm(cell: str) -> str:
     """Put an apostrophe before what begins like a formula, unless the cell is a number."""
-    body = cell.lstrip()
-    cell = cell[: len(cell) - len(body)] + _SEPARATOR.sub(_disarm_part, body)
-    if not body.startswith(_FORMULA):
-        return cell
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
+        return _FORMULA.sub("'", cell)
     return cell
-
-
-def _disarm_part(match: re.Match[str]) -> str:
-    return f"{match[0][0]}'{match[0][1:]}" if match[0].endswith(_FORMULA) else match[0]

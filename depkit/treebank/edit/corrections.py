@@ -3,19 +3,21 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
-from depkit.treebank.edit.editable import Change, check_tree
+from depkit.treebank.edit.editable import Change, change_sentence
 
 # What a row can call the column, the value before and the value after, in this order
 _NAMES = (("kind", "gold", "alternative"), ("column", "old", "new"), ("column", "a", "b"))
 _COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "misc")
 _DECISIONS = ("accept", "reject", "")
-_FORMULA = frozenset("=+-@＝＋－＠")  # what a formula of a spreadsheet begins with
+# An apostrophe of `score.table` before what a spreadsheet may take for the beginning of a formula
+_APOSTROPHE = re.compile(r"(?:\A|(?<=[;,\t]))'(?=(?:[^\S\t]|[\"'])*+[=+\-@＝＋－＠])")
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Corrections:
         self.sentences = 0  # that have changed
         self.undecided = 0  # rows of `depkit suspects` without a decision
         self._treebanks = treebanks
-        self._is_table = not text.lstrip("\ufeff \t\r\n").startswith(("[", "{"))
+        self._is_table = not text.lstrip().startswith(("[", "{"))
         self._by_key: dict[tuple[str, str | int], list[Correction]] = {}
         for number, record in _read_records(text, file):
             for correction in self._parse(number, record):
@@ -131,7 +133,7 @@ class Corrections:
 
         A correction that has been made already is skipped. All others are made together, and then
         the tree is checked. Raises FormatError if the value that is corrected, or the word, is not
-        there, if two sentences with corrections have the same sent_id, or as `check_tree` does.
+        there, if two sentences with corrections have the same sent_id, or as `change_sentence`.
         """
         corrections = self._find(sentence)
         renamed = {(x.word, x.new) for x in corrections if x.column == "form"}
@@ -148,11 +150,7 @@ class Corrections:
                 cells[change.word - 1] = change.new
         if not changes:
             return sentence, []
-        try:
-            result = sentence.with_columns(columns)
-        except (ValueError, KeyError) as error:
-            raise FormatError(*sentence.location(), str(error.args[-1])) from None
-        check_tree(result, sentence)
+        result = change_sentence(sentence, columns, changes.values())
         self.sentences += 1
         return result, sorted(changes.values(), key=lambda change: (change.word, change.column))
 
@@ -184,7 +182,7 @@ class Corrections:
             self._fail(sentence, correction, f"there is no word {word}")
         form = sentence.form[word - 1]
         if correction.form and (word, form) not in renamed and name != "form":
-            if not self._equal(form, correction.form):
+            if form != correction.form:
                 message = f"word {word} is {form[:40]!r}, not {correction.form[:40]!r}"
                 self._fail(sentence, correction, message)
         if name not in sentence.format.columns:
@@ -195,14 +193,10 @@ class Corrections:
             return None
         # A head can be written as 02.
         number = str(sentence.head[word - 1]) if name == "head" else value
-        if correction.old != number and not self._equal(value, correction.old):
+        if correction.old not in (number, value):
             message = f"{name.upper()} of word {word} is {value[:80]!r}"
             self._fail(sentence, correction, f"{message}, not {correction.old[:80]!r}")
         return Change(word, name, value, correction.new)
-
-    def _equal(self, value: str, cell: str) -> bool:
-        """Return whether a value is what a cell of the file says; see `_remove_apostrophes`."""
-        return cell == (_remove_apostrophes(value) if self._is_table else value)
 
     def _fail(self, sentence: Sentence, correction: Correction, message: str) -> NoReturn:
         word = min(max(correction.word - 1, 0), len(sentence) - 1)
@@ -222,7 +216,7 @@ class Corrections:
 
 def are_corrections(text: str) -> bool:
     """Return whether a text is a table or JSON of corrections, and not rules."""
-    opening = text.lstrip("\ufeff \t\r\n")
+    opening = text.lstrip()
     header = opening.partition("\n")[0].strip("\r").split("\t")
     is_table = "word" in header and ("kind" in header or "column" in header)
     return opening.startswith(("[", "{")) or is_table
@@ -230,7 +224,6 @@ def are_corrections(text: str) -> bool:
 
 def _read_records(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield each row with its number: the line in which it ends, or its index in JSON from 1."""
-    text = text.lstrip("\ufeff")
     if not text.lstrip().startswith(("[", "{")):
         rows = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t")
         try:
@@ -256,20 +249,5 @@ def _read_records(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]
 
 
 def _remove_apostrophes(cell: str) -> str:
-    """Undo `score.table`, which puts an apostrophe before what a spreadsheet takes for a formula.
-
-    That is at the beginning of the cell and after `;`, `,` and tabs, white space and quotation
-    marks left out.
-    """
-    kept = []
-    can_begin, skipped = True, " "  # whether a formula can begin here; what may stand before it
-    for index, character in enumerate(cell):
-        if can_begin and character == "'" and cell[index + 1 : index + 2] in _FORMULA:
-            can_begin = False
-            continue
-        kept.append(character)
-        if character in ";,\t":
-            can_begin, skipped = True, '"'
-        elif not (character.isspace() or character == skipped):
-            can_begin = False
-    return "".join(kept)
+    """Undo `score.table.csv_table`, which puts an apostrophe before what begins like a formula."""
+    return _APOSTROPHE.sub("", cell)

@@ -35,8 +35,8 @@ class Edit:
     def apply(self, sentence: Sentence) -> tuple[Sentence, list[Change]]:
         """Return a sentence after all rules, and the changed cells; the same object if none are.
 
-        Raises FormatError if the result is not a sentence in which every word has one head, or if a
-        rule can be applied again and again.
+        Raises FormatError if the result is not a sentence in which every word has one head, if a
+        value cannot be in its cell, or if a rule can be applied again and again.
         """
         graph = EditableGraph(sentence)
         changed = False
@@ -53,12 +53,7 @@ class Edit:
             self.applications[number] += count
         if not changed:
             return sentence, []
-        try:
-            result, changes = graph.finish()
-        except FormatError:
-            raise
-        except ValueError as error:
-            raise FormatError(*sentence.location(), str(error)) from None
+        result, changes = graph.finish()
         self.sentences += bool(changes)
         return result, changes
 

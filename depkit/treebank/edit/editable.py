@@ -1,11 +1,12 @@
 """A graph that can be changed, and that writes its changes into the lines of its sentence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import FEATURES
 from depkit.files.errors import FormatError
+from depkit.treebank.check_rows import SPACED
 from depkit.treebank.search.graph import MISC, Edge, Graph, feature_key, parse_features
 
 _COLUMNS = ("form", "lemma", "upos", "xpos")
@@ -33,11 +34,11 @@ class EditableGraph(Graph):
         super().__init__(sentence)
         self.touched: dict[tuple[int, str], str | None] = {}
 
-    def set_feature(self, node: int, name: str, value: str | None) -> bool:
-        """Set a feature, or remove it (None); return whether this changes anything."""
+    def set_feature(self, node: int, name: str, value: str | None) -> None:
+        """Set a feature, or remove it (None); the anchor has none that can be set."""
         old = self.columns[name][node]
         if old == value or node == 0:
-            return False
+            return
         self.touched.setdefault((node, name), old)
         self.columns[name][node] = value
         for computed in ("textform", "wordform"):
@@ -48,7 +49,6 @@ class EditableGraph(Graph):
             # A feature of MISC has two names.
             if old is None or self.columns[MISC + plain][node] in (old, value):
                 self.columns[plain if name != plain else MISC + plain][node] = value
-        return True
 
     def feature_names(self, node: int) -> list[str]:
         """Return the names of the features of a node that are in FEATS or MISC, sorted."""
@@ -68,21 +68,17 @@ class EditableGraph(Graph):
             found.add(name if is_hidden else short)
         return sorted(found - {"textform", "wordform"})
 
-    def remove_edge(self, edge: Edge) -> bool:
-        """Remove an edge; return whether there is one."""
-        if edge not in self.edges:
-            return False
-        self.edges.remove(edge)
-        self._forget()
-        return True
-
-    def add_edge(self, edge: Edge) -> bool:
-        """Add an edge; return whether it is new."""
+    def remove_edge(self, edge: Edge) -> None:
+        """Remove an edge if there is one."""
         if edge in self.edges:
-            return False
-        self.edges.append(edge)
-        self._forget()
-        return True
+            self.edges.remove(edge)
+            self._forget()
+
+    def add_edge(self, edge: Edge) -> None:
+        """Add an edge unless it is there already."""
+        if edge not in self.edges:
+            self.edges.append(edge)
+            self._forget()
 
     def _forget(self) -> None:
         for name in _CACHES:
@@ -98,7 +94,7 @@ class EditableGraph(Graph):
         """Return the sentence with all changes, and the list of the changed cells.
 
         Only changed cells differ from the lines of the sentence. Raises FormatError if a word has
-        no head any more, or several, and ValueError for a value that cannot be in a cell.
+        no head any more, or several, or for a value that cannot be in its cell.
         """
         sentence = self.sentence
         cells: dict[tuple[int, str], str] = dict(self._changed_arcs())
@@ -115,9 +111,7 @@ class EditableGraph(Graph):
                 values[node - 1] = text
         if not changes:
             return sentence, []
-        result = sentence.with_columns(columns)
-        check_tree(result, sentence)
-        return result, changes
+        return change_sentence(sentence, columns, changes), changes
 
     def _changed_arcs(self) -> Iterator[tuple[tuple[int, str], str]]:
         """Yield the cells of HEAD and DEPREL of words whose edge has changed."""
@@ -134,14 +128,21 @@ class EditableGraph(Graph):
                 message = f"{message} a rule that adds an edge must delete the old one"
                 raise FormatError(*sentence.location(word - 1), message)
             ((source, label),) = incoming
+            if not label:
+                message = (
+                    f"after the rules, the edge to word {word} ({sentence.form[word - 1]}) has"
+                )
+                message = f"{message} no relation; a rule that adds an edge e must set e.label"
+                raise FormatError(*sentence.location(word - 1), message)
             yield (word, "head"), self.ids[source]
-            yield (word, "deprel"), label or "_"
+            yield (word, "deprel"), label
 
     def _change_cell(
         self, cells: dict[tuple[int, str], str], node: int, name: str, value: str | None
     ) -> None:
         """Put the new value of a feature into the cell to which it belongs."""
         if name in _COLUMNS:
+            self._cell(node, name)  # It raises FormatError if the format has no such column.
             cells[node, name] = "_" if value is None else value
             return
         key = feature_key(name)
@@ -153,13 +154,17 @@ class EditableGraph(Graph):
         text = cells.get((node, column), self._cell(node, column))
         features = [] if text == "_" else text.split("|")
         names = [feature.partition("=")[0] for feature in features]
-        if key in names:
-            index = names.index(key)
-            features[index : index + 1] = [] if value is None else [f"{key}={value}"]
-        elif value is not None:
+        # A feature that is repeated is replaced as a whole, so that what is set is read back.
+        others = [feature for feature in features if feature.partition("=")[0] != key]
+        if value is not None:
+            if "|" in value or (column == "feats" and not value):
+                problem = "cannot be empty" if not value else "cannot contain |"
+                message = f"the feature {key} of word {node} {problem}"
+                raise FormatError(*self.sentence.location(node - 1), message)
             before = sum(other.lower() < key.lower() for other in names)
-            features.insert(before if column == "feats" else len(features), f"{key}={value}")
-        cells[node, column] = "|".join(features) or "_"
+            end = before if column == "feats" else len(features)
+            others.insert(names.index(key) if key in names else end, f"{key}={value}")
+        cells[node, column] = "|".join(others) or "_"
 
     def _cell(self, node: int, column: str) -> str:
         sentence = self.sentence
@@ -170,7 +175,32 @@ class EditableGraph(Graph):
         return sentence.column(column)[node - 1]
 
 
-def check_tree(sentence: Sentence, before: Sentence) -> None:
+def change_sentence(
+    sentence: Sentence, columns: Mapping[str, Sequence[str]], changes: Iterable[Change]
+) -> Sentence:
+    """Return a sentence with other values in some columns; see `Sentence.with_columns`.
+
+    changes: the cells that differ. Raises FormatError if one of them would break the format, or if
+    the heads are no tree any more.
+    """
+    for change in changes:
+        problem = ""
+        if not change.new:
+            problem = "is empty; write _ for a cell without a value"
+        elif change.column not in SPACED and any(map(str.isspace, change.new)):
+            problem = f"{change.new[:40]!r} contains white space"
+        if problem:
+            message = f"after the changes, {change.column.upper()} of word {change.word} {problem}"
+            raise FormatError(*sentence.location(change.word - 1), message)
+    try:
+        result = sentence.with_columns(columns)
+    except (ValueError, KeyError) as error:
+        raise FormatError(*sentence.location(), str(error.args[-1])) from None
+    _check_heads(result, sentence)
+    return result
+
+
+def _check_heads(sentence: Sentence, before: Sentence) -> None:
     """Raise FormatError if heads form a cycle, or if a sentence of CoNLL-U gets a second root.
 
     before: the sentence before its changes; if it had several roots, it may keep them.

@@ -10,24 +10,29 @@
     value    = term { "+" term }
     term     = text | name | number | (node | edge) "." feature [ "[" [n] ":" [n] "]" ]
 
-Rules are applied one after the other, and each one as long as it changes anything. Commands that
+Rules are applied one after the other, and each one as long as it changes anything. A command whose
+value has a feature that is not defined, such as `Y.Gender` of a verb, does nothing. Commands that
 add, delete or move words, lexicons, strategies and packages are not supported.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NoReturn
 
+from depkit.files.errors import FormatError
 from depkit.treebank.edit.editable import EditableGraph
-from depkit.treebank.search.conditions import Condition, LabelCondition, edge_feature
+from depkit.treebank.search.conditions import Condition, LabelCondition
 from depkit.treebank.search.graph import MISC, Edge
 from depkit.treebank.search.matcher import Found, Matcher
 from depkit.treebank.search.pattern import Pattern
-from depkit.treebank.search.pattern_parser import PatternParser, feature_of_edge
+from depkit.treebank.search.pattern_parser import PatternParser, column_advice, feature_of_edge
 from depkit.treebank.search.scanner import Scanner
 
 _SHIFTS = {"shift": (True, True), "shift_in": (True, False), "shift_out": (False, True)}
 _UNSUPPORTED = ("add_node", "del_node", "unorder", "insert")
+_EDGE_FEATURES = ("label", *"123456789")  # that can be set
+_UNSUPPORTED_PARTS = ("strat", "package", "import", "include")  # of a file of rules
 
 
 @dataclass
@@ -37,18 +42,28 @@ class Application:
     Attributes:
         graph: The graph.
         nodes: The positions of the nodes by name.
-        edges: The edges by name, as they are now; one that a command has deleted stays here.
+        edges: The edges by name, as they are now. One that a command has deleted stays here, so
+            that its label can still be copied.
     """
 
     graph: EditableGraph
     nodes: dict[str, int]
     edges: dict[str, Edge]
 
-    def replace_edge(self, name: str, edge: Edge) -> None:
-        """Change an edge that has a name."""
-        self.graph.remove_edge(self.edges[name])
-        self.graph.add_edge(edge)
-        self.edges[name] = edge
+    def set_label(self, name: str, label: str) -> None:
+        """Change the label of an edge that has a name. Raises FormatError if it is not there."""
+        old = self.edges[name]
+        if old not in self.graph.edges:
+            self.fail(f"the label of {name} cannot be set: the sentence has no such edge any more")
+        new = (old[0], old[1], label)
+        self.graph.remove_edge(old)
+        self.graph.add_edge(new)
+        # An edge can have several names.
+        self.edges = {key: new if edge == old else edge for key, edge in self.edges.items()}
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise FormatError for the sentence."""
+        raise FormatError(*self.graph.sentence.location(), message)
 
 
 Command = Callable[[Application], None]
@@ -68,7 +83,10 @@ class Rule:
         return Matcher(self.pattern)
 
     def apply(self, graph: EditableGraph) -> bool:
-        """Apply the rule to the first match that it changes; return False if there is none."""
+        """Apply the rule to the matches in their order until one of them changes the graph.
+
+        Returns False if none does. The graph is searched anew for the next application.
+        """
         for nodes, edges in self.matcher.find(graph):
             before = graph.state()
             self._run((nodes, edges), graph)
@@ -98,6 +116,11 @@ def parse_rules(text: str) -> list[Rule]:
             title = scanner.read_name("the name of the rule")
             scanner.expect("{", "the name of the rule")
             rules.append(_RuleParser(scanner, title).parse_rule("}"))
+        elif name in _UNSUPPORTED_PARTS:
+            message = (
+                f"{name} is not supported: the rules of a file are applied one after the other"
+            )
+            scanner.fail(f"{message}; leave out {name}", start)
         elif rules:
             scanner.fail(f"a rule is expected here, not {name!r}", start)
         else:
@@ -203,10 +226,16 @@ class _RuleParser(PatternParser):
         if not add and not scanner.sees("-"):
             scanner.position = start
             name = self._read_declared("edge")
-            return lambda state: _delete(state, state.edges[name])
+            return lambda state: state.graph.remove_edge(state.edges[name])
         name = ""
         if add and scanner.accept(":"):
             name = first
+            kernel = self.pattern.kernel
+            names = {*self.new_edges, *kernel.nodes, *(edge.name for edge in kernel.edges)}
+            if name in names:
+                message = f"the name {name!r} is already used; give the new edge another one"
+                scanner.fail(message, start)
+            scanner.skip_blanks()
             start = scanner.position
             first = scanner.read_node()
         if self._kind_of(first, start) != "node":
@@ -219,13 +248,16 @@ class _RuleParser(PatternParser):
             scanner.fail("-> needs a relation here, as in X -[obj]-> Y", start)
 
         def command(state: Application) -> None:
-            edge = (state.nodes[first], state.nodes[second], (label and label(state)) or "")
-            if not add:
-                _delete(state, edge)
-                return
-            state.graph.add_edge(edge)
+            text = label(state) if label else ""
+            edge = (state.nodes[first], state.nodes[second], text or "")
             if name:
                 state.edges[name] = edge
+            if text is None:
+                return
+            if add:
+                state.graph.add_edge(edge)
+            else:
+                state.graph.remove_edge(edge)
 
         return command
 
@@ -236,13 +268,17 @@ class _RuleParser(PatternParser):
             return None
         scanner.expect("-[", "the source of an edge")
         if self._sees_part():
-            parts: list[tuple[int, Value]] = []
+            scanner.skip_blanks()
+            start = scanner.position
+            parts: list[tuple[str, Value]] = []
             while not parts or scanner.accept(","):
-                number = int(scanner.read_number("the number of a part, such as 1"))
+                number = scanner.read_number("the number of a part, such as 1")
                 scanner.expect("=", "the number of a part")
                 parts.append((number, self._parse_value()))
             parts.sort(key=lambda part: part[0])
-            label: Value = lambda state: ":".join(value(state) or "" for _, value in parts)  # noqa: E731
+            if [number for number, _ in parts] != list("123456789"[: len(parts)]):
+                scanner.fail("the parts of a relation are numbered 1, 2 and so on", start)
+            label = _join([value for _, value in parts], ":")
         else:
             text = scanner.read_label()
             label = lambda state: text  # noqa: E731
@@ -253,18 +289,16 @@ class _RuleParser(PatternParser):
     def _parse_shift(self, moves_in: bool, moves_out: bool) -> Command:
         """Parse what follows shift, shift_in or shift_out."""
         scanner = self.scanner
-        first = self._read_declared("node")
-        label = LabelCondition()
-        if not scanner.accept("==>"):
-            scanner.expect("=[", "the first node")
+
+        def parse_labels() -> Condition:
             negative = bool(scanner.accept("^"))
             names = [scanner.read_label()]
             while scanner.accept("|"):
                 names.append(scanner.read_label())
-            label = LabelCondition(Condition(names, negative=negative))
-            if not scanner.accept("]=>"):
-                scanner.fail(f"]=> is expected here, not {scanner.describe_next()}")
-        second = self._read_declared("node")
+            return Condition(names, negative=negative)
+
+        first, names, second = self._parse_wide_arrow(parse_labels)
+        label = LabelCondition(names)
 
         def command(state: Application) -> None:
             old, new = state.nodes[first], state.nodes[second]
@@ -285,22 +319,36 @@ class _RuleParser(PatternParser):
 
         return command
 
+    def _parse_wide_arrow(
+        self, parse_condition: Callable[[], Condition]
+    ) -> tuple[str, Condition, str]:
+        """Parse X ==> Y or X =[condition]=> Y; return both nodes and the condition, or any value's.
+
+        parse_condition: parses what is in the brackets.
+        """
+        scanner = self.scanner
+        first = self._read_declared("node")
+        condition = Condition(negative=True)  # It allows every value.
+        if not scanner.accept("==>"):
+            scanner.expect("=[", "the first node")
+            condition = parse_condition()
+            if not scanner.accept("]=>"):
+                scanner.fail(f"]=> is expected here, not {scanner.describe_next()}")
+        return first, condition, self._read_declared("node")
+
     def _parse_copy(self, before: bool) -> Command:
         """Parse what follows append_feats or prepend_feats."""
         scanner = self.scanner
         separator = scanner.accept_quoted() or ""
-        first = self._read_declared("node")
-        names = Condition(negative=True)  # all
-        if not scanner.accept("==>"):
-            scanner.expect("=[", "the first node")
+
+        def parse_names() -> Condition:
             regex = scanner.accept_regex()
             if not regex:
                 example = r're"Number\|Gender"'
                 scanner.fail(f"a regular expression is expected here, such as {example}")
-            names = Condition(regex=regex)
-            if not scanner.accept("]=>"):
-                scanner.fail(f"]=> is expected here, not {scanner.describe_next()}")
-        second = self._read_declared("node")
+            return Condition(regex=regex)
+
+        first, names, second = self._parse_wide_arrow(parse_names)
 
         def command(state: Application) -> None:
             graph, source, target = state.graph, state.nodes[first], state.nodes[second]
@@ -318,22 +366,27 @@ class _RuleParser(PatternParser):
         """Parse .feature = value after the name of a node or an edge, or .feature to delete it."""
         kind = self._kind_of(name, start)
         feature = self.read_reference_feature(name)
-        value: Value = lambda state: None  # noqa: E731
-        if not deletes:
-            self.scanner.expect("=", "the feature")
-            value = self._parse_value()
-        if kind == "edge":
-            if feature != "label" and not feature.isdigit():
-                self.scanner.fail(f"an edge has no feature {feature!r} that can be set", start)
-            return lambda state: _change_edge(state, name, feature, value(state))
-        if feature == "__id__":
+        if kind == "edge" and feature not in _EDGE_FEATURES:
+            self.scanner.fail(f"an edge has no feature {feature!r} that can be set", start)
+        if kind == "node" and feature == "__id__":
             self.scanner.fail("the ids of words cannot be changed", start)
+        if kind == "node" and (advice := column_advice(feature)):
+            self.scanner.fail(advice, start)
+
+        def assign(state: Application, text: str | None) -> None:
+            if kind == "edge":
+                _set_label(state, name, feature, text)
+            else:
+                state.graph.set_feature(state.nodes[name], feature, text)
+
         if deletes:
-            return lambda state: _set_feature(state, name, feature, None)
+            return lambda state: assign(state, None)
+        self.scanner.expect("=", "the feature")
+        value = self._parse_value()
 
         def command(state: Application) -> None:
-            if (text := value(state)) is not None:  # else it is a feature that is not defined
-                _set_feature(state, name, feature, text)
+            if (text := value(state)) is not None:
+                assign(state, text)
 
         return command
 
@@ -341,12 +394,7 @@ class _RuleParser(PatternParser):
         terms = [self._parse_term()]
         while self.scanner.accept("+"):
             terms.append(self._parse_term())
-
-        def value(state: Application) -> str | None:
-            texts = [term(state) for term in terms]
-            return None if None in texts else "".join(text for text in texts if text)
-
-        return value
+        return _join(terms, "")
 
     def _parse_term(self) -> Value:
         scanner = self.scanner
@@ -361,6 +409,8 @@ class _RuleParser(PatternParser):
             return lambda state: name
         kind = self._kind_of(name, start)
         feature = self.read_reference_feature(name)
+        if kind == "node" and (advice := column_advice(feature)):
+            scanner.fail(advice, start)
         part = self._parse_slice()
 
         def value(state: Application) -> str | None:
@@ -383,23 +433,29 @@ class _RuleParser(PatternParser):
         return slice(int(first) if first else None, int(last) if last else None)
 
 
-def _delete(state: Application, edge: Edge) -> None:
-    state.graph.remove_edge(edge)
+def _join(values: Sequence[Value], separator: str) -> Value:
+    """Return the value that joins others; it is not defined if one of them is not."""
+
+    def value(state: Application) -> str | None:
+        texts = [value(state) for value in values]
+        known = [text for text in texts if text is not None]
+        return separator.join(known) if len(known) == len(texts) else None
+
+    return value
 
 
-def _set_feature(state: Application, name: str, feature: str, value: str | None) -> None:
-    state.graph.set_feature(state.nodes[name], feature, value)
-
-
-def _change_edge(state: Application, name: str, feature: str, value: str | None) -> None:
-    """Set the label of an edge or a part of it; None deletes a part."""
-    source, target, label = state.edges[name]
+def _set_label(state: Application, name: str, feature: str, value: str | None) -> None:
+    """Set the label of an edge or a part of it; None deletes it."""
+    label = state.edges[name][2]
     if feature == "label":
-        new = value or ""
-    else:
-        parts = [edge_feature(label, str(i)) or "" for i in range(1, label.count(":") + 2)]
-        index = int(feature) - 1
-        parts += [""] * (index + 1 - len(parts))
-        parts[index] = value or ""
-        new = ":".join(part for part in parts if part)
-    state.replace_edge(name, (source, target, new))
+        state.set_label(name, "_" if value is None else value)
+        return
+    parts = [] if label in ("", "_") else label.split(":")
+    index = int(feature) - 1
+    if value == "":
+        state.fail(f"{name}.{feature} would be empty; del_feat {name}.{feature} deletes it")
+    if value is not None and index > len(parts):
+        message = f"{name}.{feature} cannot be set: the relation {label!r} of the edge {name} has"
+        state.fail(f"{message} no part {index}")
+    parts[index : index + 1] = [] if value is None else [value]
+    state.set_label(name, ":".join(parts) or "_")

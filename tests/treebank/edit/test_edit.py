@@ -111,6 +111,40 @@ def apply(rules: str, sentence: Sentence | None = None) -> list[tuple[int, str, 
               "Definite=Def|Number=SingPlur|PronType=Art")],
         ),
         ("pattern { X [lemma=cat] } commands { X.upos = X }", []),
+        # A command whose value is not defined does nothing: word 1 has no Number.
+        (
+            "pattern { e: X -[det]-> Y; Z [upos=VERB] } commands { e.label = Y.Number;"
+            ' e.label = "obj:" + Y.Number; e.1 = Y.Number; add_edge Z -[1=obl,2=Y.Number]-> Y;'
+            " del_edge X -[1=det,2=Y.Number]-> Y }",
+            [],
+        ),
+        (
+            "pattern { e: X -[det]-> Y; Z [upos=VERB] } commands"
+            " { del_edge e; add_edge Z -[2=X.Number,1=obl]-> Y }",
+            [(1, "deprel", "det", "obl:Sing"), (1, "head", "3", "6")],
+        ),
+        # The label of an edge that has been deleted can still be copied, and two names can be
+        # those of one edge.
+        (
+            "pattern { e: X -[det]-> Y; Z [upos=VERB] } commands"
+            " { del_edge e; add_edge f: Z -> Y; f.1 = e.label; f.2 = a }",
+            [(1, "deprel", "det", "det:a"), (1, "head", "3", "6")],
+        ),
+        (
+            "pattern { e: X -[det]-> Y; f: X -> Y } commands { e.label = a; f.2 = b }",
+            [(1, "deprel", "det", "a:b")],
+        ),
+        (
+            "pattern { e: X -[det]-> Y } commands { del_feat e.1 }",
+            [(1, "deprel", "det", "_")],
+        ),
+        # Spaces may be in LEMMA and MISC, and commas in FEATS.
+        (
+            'pattern { X [lemma=dog] } commands { X.lemma = "a b"; X.Case = "Acc,Nom";'
+            ' X.Gloss = "c d" }',
+            [(3, "feats", "Number=Sing", "Case=Acc,Nom|Number=Sing"), (3, "lemma", "dog", "a b"),
+             (3, "misc", "Gloss=hound", "Gloss=c d")],
+        ),
         # The second rule matches what the first one has made.
         (
             "rule one { pattern { X [upos=ADJ] } commands { X.upos = A } }"
@@ -143,6 +177,28 @@ def test_sentences_that_no_rule_changes_are_the_same_objects() -> None:
     assert sentences[4].upos == ["INTJ", "INTJ"]
 
 
+@pytest.mark.parametrize(
+    ("command", "feats"),
+    [
+        ("X.Case = Gen", "A=1|Case=Gen|Number=Sing"),
+        ("del_feat X.Case", "A=1|Number=Sing"),
+        ("X.Number = Plur", "A=1|Case=Nom|Number=Plur|Case=Acc"),
+    ],
+)
+def test_a_repeated_feature_is_one_feature(command: str, feats: str) -> None:
+    text = "1\ta\t_\tX\t_\tA=1|Case=Nom|Number=Sing|Case=Acc\t0\troot\t_\t_\n\n"
+    (sentence,) = read(text.splitlines(keepends=True), "conllu")
+    (change,) = apply(f"pattern {{ X [Case=Acc] }} commands {{ {command} }}", sentence)
+    assert change[3] == feats
+
+
+def test_a_column_that_the_format_lacks_is_an_error() -> None:
+    cells = ["1", "a", *"____", "_", "_", "0", "0", "root", "root", "_", "_"]
+    (sentence,) = read(["\t".join(cells) + "\n", "\n"], "conll09")
+    with pytest.raises(FormatError, match="conll09 has no column upos"):
+        apply("pattern { X [form] } commands { X.upos = QQ }", sentence)
+
+
 def test_unusual_cells_stay_as_they_are() -> None:
     text = "1\ta\t_\tX\t_\tB=1|A=2\t02\tx\t_\tm|n=1\r\n2\tb\t_\tY\t_\t_\t00\troot\t_\t_\r\n\r\n"
     (sentence,) = read(text.splitlines(keepends=True), "conllu")
@@ -172,8 +228,41 @@ def test_unusual_cells_stay_as_they_are() -> None:
         ),
         (
             'rule r { pattern { X [upos=VERB] } commands { X.upos = "a\tb" } }',
-            "a tab",
+            r":11: a-1: after the changes, UPOS of word 6 'a\\tb' contains white space",
         ),
+        ('pattern { X [lemma=dog] } commands { X.lemma = "a\tb" }', "a tab"),
+        (
+            "pattern { e: X -[det]-> Y; Z [upos=VERB] } commands"
+            " { del_edge e; add_edge f: Z -> Y }",
+            r":5: a-1: after the rules, the edge to word 1 \(The\) has no relation",
+        ),
+        (
+            "pattern { e: X -[det]-> Y } commands { del_edge e; e.label = dep }",
+            "a-1: the label of e cannot be set: the sentence has no such edge any more",
+        ),
+        (
+            "pattern { X -[det]-> Y } commands { add_edge f: X -[1=a,2=Y.Number]-> Y;"
+            " f.label = b }",
+            "the label of f cannot be set",
+        ),
+        (
+            "pattern { e: X -[det]-> Y } commands { del_edge X -[det]-> Y; e.2 = dep }",
+            "no such edge any more",
+        ),
+        (
+            "pattern { e: X -[det]-> Y } commands { e.3 = pass }",
+            "e.3 cannot be set: the relation 'det' of the edge e has no part 2",
+        ),
+        ('pattern { e: X -[det]-> Y } commands { e.2 = "" }', "e.2 would be empty; del_feat e.2"),
+        ('pattern { e: X -[det]-> Y } commands { e.label = "" }', "has no relation"),
+        ('pattern { e: X -[det]-> Y } commands { e.label = "a b" }', "DEPREL of word 1 'a b' con"),
+        ('pattern { X [upos=VERB] } commands { X.upos = "" }', "UPOS of word 6 is empty"),
+        ('pattern { X [upos=VERB] } commands { X.lemma = "" }', "LEMMA of word 6 is empty"),
+        ('pattern { X [upos=VERB] } commands { X.xpos = "a b" }', "XPOS of word 6 'a b' contains"),
+        ('pattern { X [upos=VERB] } commands { X.Case = "" }', "Case of word 6 cannot be empty"),
+        ('pattern { X [upos=VERB] } commands { X.Case = "a|b" }', "Case of word 6 cannot contain"),
+        ('pattern { X [upos=VERB] } commands { X.Case = "a b" }', "FEATS of word 6 .* white space"),
+        ('pattern { X [upos=VERB] } commands { X.Gloss = "a|b" }', "Gloss of word 6 cannot contai"),
     ],
 )
 def test_results_that_are_no_sentences_are_errors(rules: str, message: str) -> None:
@@ -194,7 +283,31 @@ def test_results_that_are_no_sentences_are_errors(rules: str, message: str) -> N
         ("pattern { X -> Y } commands { add_edge ", "X -> Y }", "-> needs a relation"),
         ("pattern { e: X -> Y } commands { ", "e.length = 3 }", "no feature 'length'"),
         ("rule r { ", "strat { } }", "the block 'strat' is unknown"),
-        ("rule r { pattern { X [] } commands { X.upos = A } } ", "strat s { }", "a rule is exp"),
+        ("", "strat main { Seq (r) }", "strat is not supported"),
+        ("pattern { e: X -> Y } commands { add_edge ", "e: Y -> X }", "'e' is already used"),
+        ("pattern { X -> Y } commands { add_edge ", "X: Y -> X }", "'X' is already used"),
+        (
+            "pattern { X -> Y } commands { add_edge f: X -> Y; add_edge ",
+            "f: X -> Y }",
+            "'f' is already used",
+        ),
+        ("pattern { e: X -> Y } commands { ", "e.0 = a }", "no feature '0' that can be set"),
+        ("pattern { e: X -> Y } commands { ", "e.10 = a }", "no feature '10' that can be set"),
+        ("pattern { X -> Y } commands { add_edge X -[", "2=a]-> Y }", "numbered 1, 2 and so on"),
+        ("pattern { X -> Y } commands { add_edge X -[", "1.5=a]-> Y }", "numbered 1, 2 and"),
+        (
+            "pattern { X [] } commands { ",
+            "X.deprel = obl }",
+            "write an edge and its label",
+        ),
+        ("pattern { X [] } commands { ", "X.head = 2 }", "head is a column, but no feature"),
+        ("pattern { X [] } commands { ", "del_feat X.misc }", "__MISC__misc is a feature of MISC"),
+        (
+            "rule r { pattern { X [] } commands { X.upos = A } } ",
+            "strat s { }",
+            "strat is not supp",
+        ),
+        ("rule r { pattern { X [] } commands { X.upos = A } } ", "group s { }", "a rule is exp"),
         ("pattern { X [] } commands { X.upos ", "A }", "= is expected"),
         ("pattern { X [] } commands ", "{ X.upos = A", "has no }"),
     ],
