@@ -43,9 +43,8 @@ def parse_comment(line: str) -> tuple[str, str]:
     """Return the key and the value of a comment; white space at the end of the value remains."""
     key, _, value = line[1:].partition("=")
     name = key.strip()
-    if name not in ONCE:  # newdoc and newpar need no value: `# newdoc`, `# newpar id = 1`
-        name = name.partition(" ")[0]
-    return name, value.rstrip("\r\n").lstrip()
+    word = name.partition(" ")[0]  # `# newdoc`, `# newpar id = 1` and `# sent_id a-1` without =
+    return word if word in ONCE and word != "text" else name, value.rstrip("\r\n").lstrip()
 
 
 def _check_sent_id(table: Table, comments: dict[str, tuple[int, str]]) -> Iterator[Problem]:

@@ -73,7 +73,7 @@ def feature_faults(feats: str) -> tuple[Fault, ...]:
     faults = []
     names = [feature.partition("=")[0].lower() for feature in features]
     if names != sorted(names):
-        ordered = "|".join(sorted(features, key=str.lower))
+        ordered = "|".join(sorted(features, key=lambda x: x.partition("=")[0].lower()))
         faults.append(("feats-order", f"FEATS are not in alphabetical order; write {ordered}"))
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)

@@ -14,6 +14,7 @@ from depkit.corpus.io import read
 from depkit.corpus.universal import RELATIONS, UPOS
 from depkit.files.errors import FormatError
 from depkit.treebank.check import Checker
+from depkit.treebank.check_labels import feature_faults
 from depkit.treebank.check_training import TrainingSet
 from depkit.treebank.check_tree import find_cycles
 from depkit.treebank.findings import CODES, ERRORS, NOTES, Finding, severity
@@ -172,6 +173,8 @@ DAMAGED = [
     ("text-mismatch", 2, "s asleep.", "s asleep. It", "s asleep."),
     ("text-mismatch", 7, "SpaceAfter=No", "_", "A=b|SpaceAfter=No"),
     ("comment-again", 2, "# text", "# sent_id = s2\n# text", "# newpar\n# text"),
+    ("comment-again", 3, "# text", "# text = A\n# text",
+     "# text of the story: see file 3\n# text en = The cat is asleep.\n# text"),
     ("comment-again", 3, "# text", "# newpar\n# newpar id = p\n# text",
      "# newdoc\n# newpar\n# text"),
     ("long-word", 5, "\tcat\tcat\t", f"\t{'c' * 101}\tcat\t", f"\tcat\t{'c' * 101}\t"),
@@ -520,3 +523,9 @@ def test_malformed_trees_are_the_findings_of_bracketed_files(tmp_path: Path) -> 
     assert checker.sentences == 4
     (finding,) = Checker(ud=True).check(path)
     assert finding.code == "not-conllu" and "bracketed trees" in finding.message
+
+
+def test_the_advice_on_the_order_of_features_is_in_order() -> None:
+    ((code, message),) = feature_faults("Foo2=A|Foo=B")
+    assert code == "feats-order" and message.endswith("write Foo=B|Foo2=A")
+    assert feature_faults("Foo=B|Foo2=A") == ()
