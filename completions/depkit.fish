@@ -334,7 +334,7 @@ complete -c depkit -n '__depkit_is_command "search"' -s v -l verbose -d 'Print o
 complete -c depkit -n '__depkit_is_command "search"' -s h -l help -d 'Show this message and exit.'
 complete -c depkit -n '__depkit_is_command "search"' -l debug -d 'If there is an error, show its traceback.'
 complete -c depkit -n '__depkit_is_command "select"' -F
-complete -c depkit -n '__depkit_is_command "select"' -l where -r -f -d 'Keep only sentences that match this pattern, see depkit search. The option can be given several times; then all patterns must match.'
+complete -c depkit -n '__depkit_is_command "select"' -l where -r -f -d 'Keep only sentences that match this pattern, see depkit search. The option can be given several times; then all patterns must match. A pattern that names enhanced relations, such as E:nsubj, is searched in enhanced dependencies as well.'
 complete -c depkit -n '__depkit_is_command "select"' -l without -r -F -d 'Leave out sentences whose text occurs in this file, such as the test set; a note says how many there were. The text is compared without white space. The option can be given several times.'
 complete -c depkit -n '__depkit_is_command "select"' -l unique -d 'Keep only the first of several sentences with the same text.'
 complete -c depkit -n '__depkit_is_command "select"' -l min-words -r -f -d 'Leave out sentences with fewer words.'

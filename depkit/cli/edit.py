@@ -1,5 +1,6 @@
 """`depkit edit`: rewrites treebanks by rules of the language Grew."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Annotated, TextIO
@@ -23,6 +24,7 @@ from depkit.corpus.io import read, write
 from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import check_writable
 from depkit.files.progress import reading_bar
+from depkit.files.storage import file_identity
 from depkit.files.streams import open_output
 from depkit.score.table import csv_table
 from depkit.treebank.edit.corrections import Corrections, are_corrections
@@ -57,13 +59,14 @@ def edit_command(
     if changes == "-" and output == "-" and not dry_run:
         message = "the treebank is written to stdout; name a file, or give --dry-run"
         raise typer.BadParameter(message, param_hint="--changes")
+    _check_targets(rules, files, output, changes)
     check_inputs(files, quiet)
     for target in filter(None, (output, changes)):
         check_writable(target)
-    stale = 0  # sentences whose DEPS may no longer fit their heads
+    stale_deps = stale_texts = 0  # sentences whose DEPS or # text may no longer fit their words
 
     def results(table: TextIO | None) -> Iterator[Sentence]:
-        nonlocal stale
+        nonlocal stale_deps, stale_texts
         for file in files:
             for sentence in read(file, source, encoding):
                 edited, changed = editing.apply(sentence)
@@ -71,7 +74,8 @@ def edit_command(
                     table.writelines(map(_row, [sentence] * len(changed), changed))
                 columns = {change.column for change in changed}
                 if columns & {"head", "deprel"} and "deps" in sentence.format.columns:
-                    stale += any(value != "_" for value in sentence.column("deps"))
+                    stale_deps += any(value != "_" for value in sentence.column("deps"))
+                stale_texts += "form" in columns and bool(sentence.text)
                 yield edited
         if isinstance(editing, Corrections):
             editing.finish()
@@ -88,11 +92,12 @@ def edit_command(
                 pass
         else:
             write(results(table), output, encoding)
-    if stale:
-        changed_trees = (
-            f"{_count(stale, 'tree')} changed, but not the column DEPS of the same words"
-        )
-        note(f"{changed_trees}; correct their enhanced dependencies as well")
+    if stale_deps:
+        changed = f"{_count(stale_deps, 'tree')} changed, but not the column DEPS of the same words"
+        note(f"{changed}; correct their enhanced dependencies as well")
+    if stale_texts:
+        changed = f"FORM has changed in {_count(stale_texts, 'sentence')}, but not # text"
+        note(f"{changed}; correct the text, and the multiword tokens if there are any")
     if not editing.sentences:
         note("nothing has changed")
     if verbose and not quiet:
@@ -115,9 +120,35 @@ def _prepare(rules: str, files: list[str], note: Callable[[str], None]) -> Edit 
             note(f"{rules} has no decisions; all {rows} are taken as right")
         return corrections
     try:
-        return Edit(parse_rules(text))
+        parsed = parse_rules(text)
     except PatternError as error:
         raise typer.BadParameter(str(error), param_hint="RULES") from None
+    for note_text in parsed[0].pattern.notes:  # All rules have the notes of the whole text.
+        note(note_text)
+    return Edit(parsed)
+
+
+def _check_targets(rules: str, files: list[str], output: str, changes: str) -> None:
+    """Raise BadParameter if a file to write would replace the rules, the table or a treebank.
+
+    Only the treebank that is written may replace one that is read.
+    """
+
+    def identity(path: str) -> object:
+        is_new = path not in ("", "-") and not os.path.exists(path)
+        return file_identity(path) or (os.path.realpath(path) if is_new else None)
+
+    table = identity(changes)
+    if table and table in map(identity, files):
+        message = f"{changes} is one of the treebanks; write to another file"
+        raise typer.BadParameter(message, param_hint="--changes")
+    if table and table == identity(output):
+        message = f"{changes} is also the file of --output; write to another file"
+        raise typer.BadParameter(message, param_hint="--changes")
+    for name, path in (("--output", output), ("--changes", changes)):
+        if "{" not in rules and identity(path) and identity(path) == identity(rules):
+            message = f"{path} is the file of RULES; write to another file"
+            raise typer.BadParameter(message, param_hint=name)
 
 
 def _count(number: int, noun: str) -> str:

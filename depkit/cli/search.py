@@ -16,6 +16,7 @@ from depkit.corpus.formats import format_from_filename
 from depkit.corpus.io import write
 from depkit.drawing.report.matches import render_matches
 from depkit.files.atomic import check_writable
+from depkit.files.encodings import BOM
 from depkit.files.progress import reading_bar
 from depkit.files.streams import open_lines, open_output
 from depkit.score.table import csv_table
@@ -26,6 +27,7 @@ from depkit.treebank.search.keys import UNDEFINED, Key, parse_field, parse_key
 from depkit.treebank.search.matcher import Found
 from depkit.treebank.search.output import make_record, mark_words, with_match_comments
 from depkit.treebank.search.pattern import PatternError
+from depkit.treebank.search.pattern_parser import parse_pattern
 from depkit.treebank.search.search import Search
 
 Layout = Literal["text", "conllu", "tsv", "json", "html"]
@@ -54,7 +56,7 @@ def search_command(
 ) -> None:
     """Find the sentences of treebanks that match a pattern of the query language Grew."""
     chosen = _choose_layout(layout, output, bool(fields), count or bool(by))
-    search = prepare_search(pattern, enhanced)
+    search = prepare_search(pattern, enhanced, "PATTERN")
     with _pattern_errors("--by"):
         keys = {text: parse_key(text, search) for text in by or []}
     with _pattern_errors("--fields"):
@@ -128,14 +130,16 @@ def _count(
     return clusters, sentences
 
 
-def prepare_search(pattern: str, enhanced: bool = False, name: str = "PATTERN") -> Search:
+def prepare_search(pattern: str, enhanced: bool | None, name: str) -> Search:
     """Parse a pattern, or the file that contains it; a wrong one is a mistake in the usage.
 
-    name: the name of the argument or option that has the pattern.
+    enhanced: whether enhanced dependencies are searched as well; None if the pattern decides, which
+    then names such relations or not. name: the name of the argument or option with the pattern.
     """
     text = read_pattern(pattern, name)
     try:
-        return Search(text, enhanced)
+        parsed = parse_pattern(text)
+        return Search(parsed, parsed.names_enhanced if enhanced is None else enhanced)
     except PatternError as error:
         raise typer.BadParameter(str(error), param_hint=name) from None
 
@@ -144,7 +148,7 @@ def make_where(pattern: str) -> Where | None:
     """Return which sentences --where selects; None if the pattern is ""."""
     if not pattern:
         return None
-    search = prepare_search(pattern, name="--where")
+    search = prepare_search(pattern, None, "--where")
     return Where(" ".join(pattern.split()), search.accepts)
 
 
@@ -156,7 +160,7 @@ def read_pattern(text: str, name: str) -> str:
         raise typer.BadParameter("it is empty", param_hint=name)
     try:
         with open_lines(text) as lines:
-            return lines.read()
+            return lines.read().removeprefix(BOM)
     except FileNotFoundError:
         message = f"{text!r} has no {{, so it is the name of a file, but there is no such file"
         raise typer.BadParameter(message, param_hint=name) from None

@@ -71,8 +71,13 @@ def select_command(
     """Select sentences of treebanks: filter, sample, split, shuffle and concatenate them."""
     amounts = _parse_amounts(sample, split)
     _check_options(amounts, by, stratify=stratify, output_dir=output_dir)
+    if output_dir and output != "-":
+        message = "it contradicts --output-dir; give only one of them"
+        raise typer.BadParameter(message, param_hint="--output")
     note = note_printer(quiet)
-    searches = [prepare_search(pattern, name="--where") for pattern in where or []]
+    searches = [prepare_search(pattern, None, "--where") for pattern in where or []]
+    for note_text in (text for search in searches for text in search.pattern.notes):
+        note(note_text)
     check_inputs([*files, *(without or [])], quiet)
     if not output_dir:
         check_writable(output)

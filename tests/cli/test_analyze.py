@@ -10,6 +10,7 @@ import pytest
 
 from depkit.score.oracle import oracle_panel, oracle_rows
 from tests.cli.commands import Command, write_tree
+from tests.conftest import HERE
 
 run = Command("analyze")
 
@@ -424,3 +425,9 @@ def test_options_without_effect_on_the_oracle_are_refused(
 ) -> None:
     out, err = run(GOLD, GOOD, *arguments, code=2)
     assert out == "" and message in err
+
+
+def test_a_pattern_of_where_can_name_enhanced_relations() -> None:
+    file = HERE / "data" / "search.conllu"
+    out, _ = run(file, file, "--where", "pattern { X -[E:conj:and]-> Y }")
+    assert "|sentences:1|" in out

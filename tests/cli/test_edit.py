@@ -44,10 +44,40 @@ def test_changed_trees_with_enhanced_dependencies_are_noted() -> None:
     assert [x.deprel.count("iobj") for x in read(out.splitlines(keepends=True))] == [1, 0, 0, 1, 0]
 
 
+def test_changed_forms_with_a_text_are_noted() -> None:
+    rule = "pattern { X [form=dog] } commands { X.form = cat }"
+    text = "# text = The dog\n1\tdog\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    assert "FORM has changed in 1 sentence, but not # text" in run(rule, "-", stdin=text)[1]
+    assert run(rule, "-", stdin=text.removeprefix("# text = The dog\n"))[1] == ""
+
+
+def test_notes_on_the_patterns_of_rules_are_printed() -> None:
+    rule = "pattern { X [deprel=obj, upos=ZZZ] } commands { X.upos = X }"
+    assert run(rule, FILE, "-n")[1].startswith("depkit: note: deprel is a column, but no feature")
+
+
 def test_rules_can_be_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "rules.grs"
-    path.write_text(RULE)
-    assert run(path, FILE)[0] == run(RULE, FILE)[0]
+    for mark in ("", "\ufeff"):
+        path.write_text(mark + RULE)
+        assert run(path, FILE)[0] == run(RULE, FILE)[0]
+
+
+def test_files_that_are_read_are_not_replaced_by_others(tmp_path: Path) -> None:
+    treebank, rules, new = tmp_path / "a.conllu", tmp_path / "rules.grs", tmp_path / "b.conllu"
+    treebank.write_text(FILE.read_text())
+    rules.write_text(RULE)
+    for options, message in (
+        (["-o", new, "--changes", tmp_path / "." / "b.conllu"], "also the file of --output"),
+        (["--changes", treebank], "one of the treebanks"),
+        (["--changes", rules], "the file of RULES"),
+        (["-o", rules], "the file of RULES"),
+    ):
+        assert message in run(rules, treebank, *options, code=2)[1]
+    assert (treebank.read_text(), rules.read_text()) == (FILE.read_text(), RULE)
+    assert not new.exists()
+    run(rules, treebank, "-o", treebank)
+    assert treebank.read_text() == run(RULE, FILE)[0]
 
 
 def test_an_error_leaves_the_output_as_it_is(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ def test_filters() -> None:
     assert ids(run(FILE, "--where", "pattern { X [upos=INTJ] }")[0]) == ["b-3"]
     both = ("--where", "pattern { X [lemma=dog] }", "--where", "pattern { X [upos=AUX] }")
     assert ids(run(FILE, *both)[0]) == ["a-1"]
+    # A pattern that names enhanced relations is searched in them, and no other pattern is.
+    assert ids(run(FILE, "--where", "pattern { X -[E:conj:and]-> Y }")[0]) == ["a-2"]
+    assert ids(run(FILE, "--where", "pattern { X -[1=conj,2=and]-> Y }")[0]) == []
+    out, err = run(FILE, "--where", "pattern { X [deprel=obj] }")
+    assert out == "" and err.startswith("depkit: note: deprel is a column, but no feature")
     assert ids(run(FILE, "--min-words", 9, "--max-words", 10)[0]) == ["a-2", "b-2"]
     twice = FILE.read_text() * 2
     out, err = run("-", "--unique", stdin=twice)
@@ -189,6 +194,7 @@ def test_verbose_counts_and_empty_selections(tmp_path: Path) -> None:
         (["--output-dir", "x"], "both or neither"),
         (["--split", "a=0.5,a=0.5", "--output-dir", "x"], "different name"),
         (["--split", "a=0.9,b=0.2", "--output-dir", "x"], "more than 1"),
+        (["--split", "a=1", "--output-dir", "x", "-o", "y"], "contradicts --output-dir"),
         (["--stratify", "length"], "--by random"),
         (["--where", "pattern { X ["], "column"),
     ],
