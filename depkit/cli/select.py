@@ -281,7 +281,7 @@ class _Writer:
                 sentence = self.prepare(item, part)
                 lines = sentence.lines
                 is_later = lines[0] == BOM and self.sentences[part] > 1
-                write(_without_mark(sentence) if is_later else sentence, streams[part])
+                write(sentence.with_lines([], 0, 1) if is_later else sentence, streams[part])
 
     def report(self, note: Callable[[str], None], verbose: bool) -> None:
         """Print a note on changed sent_ids and, if verbose, the size of each part."""
@@ -293,13 +293,6 @@ class _Writer:
             for name, count, words in zip(self.names, self.sentences, self.words, strict=True):
                 label = f"{name}: " if name else ""
                 print_message(f"{label}{_sentences(count)}, {words:,} words")
-
-
-def _without_mark(sentence: Sentence) -> Sentence:
-    copy = sentence.with_constituents(sentence.constituents)
-    copy.lines = type(sentence.lines)(sentence.lines[1:])
-    copy.rows = [row - 1 for row in sentence.rows]
-    return copy
 
 
 def _sentences(count: int) -> str:

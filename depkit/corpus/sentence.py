@@ -271,9 +271,17 @@ class Sentence:
         begin = next(i for i, line in enumerate(self.lines) if line[:1].isdigit())
         keys = [line[1:].partition("=")[0].strip() for line in self.lines[:begin]]
         index = keys.index(key) if key in keys else begin
+        return self.with_lines([comment], index, index + (key in keys))
+
+    def with_lines(self, lines: Sequence[str], start: int, stop: int) -> "Sentence":
+        """Copy the sentence with other lines instead of `lines[start:stop]`.
+
+        These must stand before its words, and the new lines, with their line ends, must be
+        comments. They are not checked; see also `with_comment`.
+        """
         copy = self._copy()
-        copy.lines = Column([*self.lines[:index], comment, *self.lines[index + (key in keys) :]])
-        copy.rows = [row + (key not in keys) for row in self.rows]
+        copy.lines = Column([*self.lines[:start], *lines, *self.lines[stop:]])
+        copy.rows = [row + len(lines) - (stop - start) for row in self.rows]
         return copy
 
     def _copy(self) -> "Sentence":

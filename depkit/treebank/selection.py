@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from depkit.corpus.column import Column
 from depkit.corpus.sentence import Sentence, find_comment
 from depkit.corpus.surface import surface_tokens
 from depkit.files.encodings import BOM
@@ -85,16 +84,8 @@ class Boundaries:
             if number != self._last[i] and comment and not _boundary(sentence, key):
                 missing.append(comment)
             self._last[i] = number
-        return _with_first_lines(sentence, missing) if missing else sentence
-
-
-def _with_first_lines(sentence: Sentence, lines: Sequence[str]) -> Sentence:
-    """Copy a sentence with further comments before its first line."""
-    copy = sentence.with_constituents(sentence.constituents)
-    begin = int(sentence.lines[0] == BOM)
-    copy.lines = Column([*sentence.lines[:begin], *lines, *sentence.lines[begin:]])
-    copy.rows = [row + len(lines) for row in sentence.rows]
-    return copy
+        begin = int(sentence.lines[0] == BOM)
+        return sentence.with_lines(missing, begin, begin) if missing else sentence
 
 
 class UniqueIds:

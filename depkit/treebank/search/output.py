@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from depkit.corpus.column import Column
 from depkit.corpus.sentence import Sentence
 from depkit.treebank.output import escape_unprintable
 from depkit.treebank.search.graph import Graph
@@ -39,14 +38,11 @@ def mark_words(search: Search, graph: Graph, found: Found, colour: bool = False)
 def with_match_comments(search: Search, graph: Graph, matches: Sequence[Found]) -> Sentence:
     """Copy a sentence with a comment `# match = V:3 N:1` for each match."""
     sentence = graph.sentence
-    lines = list(sentence.lines)
+    lines = sentence.lines
     begin = next(i for i, line in enumerate(lines) if line[:1].isdigit())
     end = "\r\n" if lines[begin].endswith("\r\n") else "\n"
     comments = [f"# match = {Match(search, graph, found)}{end}" for found in matches]
-    copy = sentence.with_constituents(sentence.constituents)
-    copy.lines = Column([*lines[:begin], *comments, *lines[begin:]])
-    copy.rows = [row + len(comments) for row in sentence.rows]
-    return copy
+    return sentence.with_lines(comments, begin, begin)
 
 
 def make_record(search: Search, graph: Graph, found: Found) -> dict[str, Any]:
