@@ -5,7 +5,8 @@ the labels of the path: `8:conj:and>obj`. This is the form in which graphs are s
 tasks of IWPT 2020 and 2021 (Bouma et al. 2020), and in which a parser predicts them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from depkit.corpus.column import Column
@@ -13,6 +14,9 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 
 PATH = ">"  # separates the labels of a path through empty nodes
+# The longest search for the paths of a sentence, in visited empty nodes and labels of paths. It is
+# far above that of real sentences: the number of paths can grow exponentially with that of nodes.
+MAX_PATH_LABELS = 100_000
 Relation = tuple[int, str]  # the position of the head, and the label
 
 
@@ -26,11 +30,13 @@ class EnhancedGraph:
     ids: [nodes] the ids in the file, "0", "3" or "3.1".
     cells: [nodes] the columns of each node; [] for the root.
     relations: [nodes] the heads and labels of each node, in the order of DEPS; [] for the root.
+    location: the file, the line and the sent_id of the sentence, for errors.
     """
 
     ids: list[str]
     cells: list[list[str]]
     relations: list[list[Relation]]
+    location: tuple[str, int, str]
 
     @property
     def words(self) -> list[int]:
@@ -52,11 +58,10 @@ def read_graph(sentence: Sentence) -> EnhancedGraph:
         for relation in columns[index].split("|") if columns[index] != "_" else ():
             head, colon, label = relation.partition(":")
             if not colon or head not in positions:
-                line = sentence.line and sentence.line + row
                 message = f"DEPS has {relation[:40]!r}, not HEAD:relation; see depkit check"
-                raise FormatError(sentence.file, line, sentence.sent_id, message)
+                raise FormatError(*sentence.row_location(row), message)
             relations[-1].append((positions[head], label))
-    return EnhancedGraph(ids, [[], *cells], relations)
+    return EnhancedGraph(ids, [[], *cells], relations, sentence.location())
 
 
 def _check_format(sentence: Sentence) -> None:
@@ -71,22 +76,44 @@ def collapse(graph: EnhancedGraph) -> list[list[Relation]]:
     A path from a word, or the root, through empty nodes to a word becomes one relation. A path that
     visits an empty node twice is left out, and a relation that occurs twice is returned once. Heads
     are numbers of words, 0 for the root. Relations are in the order of their heads and labels.
+
+    Raises FormatError if the paths are too many or too long, see MAX_PATH_LABELS.
     """
     numbers = {position: number for number, position in enumerate(graph.words)}
-    return [
-        sorted({(numbers[head], label) for head, label in _paths(graph, position, ())})
-        for position in graph.words[1:]
-    ]
+    remaining = MAX_PATH_LABELS
+    collapsed = []
+    for position in graph.words[1:]:
+        paths, remaining = _find_paths(graph, position, remaining)
+        collapsed.append(sorted({(numbers[head], label) for head, label in paths}))
+    return collapsed
 
 
-def _paths(graph: EnhancedGraph, node: int, visited: tuple[int, ...]) -> Iterable[Relation]:
-    """Yield the word, or the root, at the start of each path to a node, and the path's labels."""
-    for head, label in graph.relations[node]:
-        if "." not in graph.ids[head]:
-            yield head, label
-        elif head not in visited:
-            for first, labels in _paths(graph, head, (*visited, head)):
-                yield first, f"{labels}{PATH}{label}"
+def _find_paths(graph: EnhancedGraph, node: int, remaining: int) -> tuple[list[Relation], int]:
+    """Find the paths to a node: the word, or the root, at their start, and their labels.
+
+    remaining: how many empty nodes and labels may still be visited. What is left of this number is
+    returned as well.
+    """
+    found: list[Relation] = []
+    path: dict[int, str] = {}  # the empty nodes before `node`, the nearest first, and their labels
+    stack = [iter(graph.relations[node])]
+    while stack:
+        head, label = next(stack[-1], (-1, ""))
+        if head < 0:
+            stack.pop()
+            if path:
+                path.popitem()
+        elif "." not in graph.ids[head]:
+            found.append((head, PATH.join([label, *reversed(path.values())])))
+            remaining -= len(path)
+        elif head not in path:
+            path[head] = label
+            stack.append(iter(graph.relations[head]))
+            remaining -= 1
+        if remaining < 0:
+            message = "DEPS has too many or too long paths through empty nodes"
+            raise FormatError(*graph.location, message)
+    return found, remaining
 
 
 def write_graph(sentence: Sentence, relations: Sequence[Iterable[Relation]]) -> Sentence:
@@ -123,51 +150,78 @@ def format_relations(relations: Iterable[Relation]) -> str:
 def expand(sentence: Sentence) -> Sentence:
     """Copy a sentence with empty nodes for the labels of paths, the inverse of `collapse`.
 
-    Paths that begin at the same word with the same labels share their empty nodes. An empty node
-    is inserted after the first word that depends on it. At the end of a relation `conj`, it has the
-    form, the lemma, the tags and the features of the head of the relation, which is the elided
-    predicate.
+    Paths that begin at the same node with the same labels share their new empty nodes. A new node
+    is inserted after the first word that depends on it, and after the existing empty nodes there.
+    At the end of a relation `conj`, it has the form, the lemma, the tags and the features of the
+    head of the relation, which is the elided predicate. Existing empty nodes and labels without
+    paths stay as they are; a sentence without labels of paths is returned itself.
+
+    Raises FormatError if DEPS does not describe a graph.
     """
     graph = read_graph(sentence)
-    relations = collapse(graph)
-    # The keys are the word at which a path begins, and its labels up to the empty node.
-    nodes: dict[tuple[int, tuple[str, ...]], tuple[int, int]] = {}  # -> (preceding word, number)
-    counts: dict[int, int] = {}
-    for word, pairs in enumerate(relations, start=1):
-        for head, label in pairs:
-            labels = tuple(label.split(PATH))
-            for length in range(1, len(labels)):
-                if (head, labels[:length]) not in nodes:
-                    counts[word] = counts.get(word, 0) + 1
-                    nodes[head, labels[:length]] = word, counts[word]
-    if not nodes:
+    if not any(PATH in label for relations in graph.relations for _, label in relations):
         return sentence
-    ids = {key: f"{word}.{number}" for key, (word, number) in nodes.items()}
-    deps = [_expanded(pairs, ids) for pairs in relations]
-    copy = sentence.without_empty_nodes().with_columns({"deps": deps})
-    lines, base_rows = list(copy.lines), copy.rows
-    line_end = "\r\n" if lines[base_rows[0]].endswith("\r\n") else "\n"
-    inserted = sorted(nodes.items(), key=lambda item: item[1], reverse=True)
-    for (head, labels), (word, _) in inserted:
-        parent = ids[head, labels[:-1]] if len(labels) > 1 else str(head)
-        is_copy = len(labels) == 1 and head > 0 and labels[0].split(":")[0] == "conj"
-        kept = lines[base_rows[head - 1]].rstrip("\r\n").split("\t")[1:6] if is_copy else ["_"] * 5
-        misc = f"CopyOf={head}" if is_copy else "_"
-        row = [ids[head, labels], *kept, "_", "_", f"{parent}:{labels[-1]}", misc]
-        nodes_after = base_rows[word - 1] + 1
-        lines.insert(nodes_after, "\t".join(row) + line_end)
-        base_rows = [row + (row >= nodes_after) for row in base_rows]
-    copy.lines, copy.rows = Column(lines), base_rows
+    preceding = [int(node_id.partition(".")[0]) for node_id in graph.ids]  # the word before a node
+    counts = Counter(preceding)  # the number of the next new node after each word
+    ids: dict[tuple[str, str], str] = {}  # of the new nodes, by the id of the head and the label
+    inserted: dict[int, list[list[str]]] = {}  # the columns of the new nodes after each word
+    cells = [*graph.cells]
+    for node, (word, relations) in enumerate(zip(preceding, graph.relations, strict=True)):
+        expanded = set()
+        for position, labels in sorted(relations):
+            head = graph.ids[position]
+            *path, last = labels.split(PATH)
+            for label in path:
+                if (head, label) not in ids:
+                    ids[head, label] = f"{word}.{counts[word]}"
+                    counts[word] += 1
+                    row = _make_node(graph, ids[head, label], head=head, label=label)
+                    inserted.setdefault(word, []).append(row)
+                head = ids[head, label]
+            expanded.add((head, last))
+        if any(PATH in label for _, label in relations):
+            pairs = sorted(expanded, key=_order)
+            cells[node] = [*cells[node]]
+            cells[node][sentence.format.index("deps")] = "|".join(map(":".join, pairs))
+    return _with_rows(sentence, cells[1:], preceding[1:], inserted)
+
+
+def _make_node(graph: EnhancedGraph, node_id: str, *, head: str, label: str) -> list[str]:
+    """Return the columns of a new empty node, which depends on a node with the id `head`."""
+    is_copy = head != "0" and "." not in head and label.split(":")[0] == "conj"
+    content = graph.cells[graph.words[int(head)]][1:6] if is_copy else ["_"] * 5
+    misc = f"CopyOf={head}" if is_copy else "_"
+    return [node_id, *content, "_", "_", f"{head}:{label}", misc]
+
+
+def _with_rows(
+    sentence: Sentence,
+    cells: Sequence[Sequence[str]],
+    preceding: Sequence[int],
+    inserted: Mapping[int, Sequence[Sequence[str]]],
+) -> Sentence:
+    """Copy a sentence with other values in the rows of its nodes, and with further empty nodes.
+
+    cells: [nodes] the columns of each word and each existing empty node.
+    preceding: [nodes] the number of the word itself, or of the word before an empty node.
+    inserted: the columns of the further nodes by the number of the word before them.
+    """
+    copy = sentence.with_columns({})
+    lines: list[str] = []
+    rows: list[int] = []
+    words = set(sentence.rows)
+    nodes = sorted([*sentence.rows, *sentence.empty_nodes()])
+    last_nodes = dict(zip(preceding, nodes, strict=True))  # the last row of each word
+    end = 0  # after the last line that has been copied
+    for row, word, columns in zip(nodes, preceding, cells, strict=True):
+        lines += sentence.lines[end:row]
+        if row in words:
+            rows.append(len(lines))
+        further = inserted.get(word, ()) if last_nodes[word] == row else ()
+        lines += ["\t".join(x) + sentence.line_end for x in (columns, *further)]
+        end = row + 1
+    copy.lines, copy.rows = Column([*lines, *sentence.lines[end:]]), rows
     return copy
-
-
-def _expanded(relations: Iterable[Relation], ids: dict[tuple[int, tuple[str, ...]], str]) -> str:
-    """Return the content of DEPS of a word, with empty nodes as the heads of paths."""
-    found = set()
-    for head, label in relations:
-        *path, last = label.split(PATH)
-        found.add((ids[head, tuple(path)] if path else str(head), last))
-    return "|".join(f"{head}:{label}" for head, label in sorted(found, key=_order))
 
 
 def _order(relation: tuple[str, str]) -> tuple[list[int], str]:

@@ -8,7 +8,7 @@ from typing import Any
 from depkit.corpus.cleaning import restore_wrapper
 from depkit.corpus.enhanced import collapse, read_graph
 from depkit.corpus.probabilities import ARC_PROB, LABEL_PROB, TREE_PROB, tree_rank
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import Sentence, find_boundary
 from depkit.corpus.surface import SurfaceToken, surface_tokens, word_texts
 from depkit.files.errors import FormatError
 
@@ -35,7 +35,7 @@ def to_json_lines(
     for sentence in sentences:
         rank = tree_rank(sentence)
         if rank < 2:
-            begin = 0 if any(line.startswith("# newdoc") for line in sentence.lines) else offset
+            begin = 0 if find_boundary(sentence.lines, "newdoc") else offset
         record, offset = _make_record(sentence, begin)
         _add_deps(record, sentence)
         if rank:
@@ -85,7 +85,7 @@ def _make_record(sentence: Sentence, offset: int) -> tuple[dict[str, Any], int]:
         offset = end + len(token.after)
     record: dict[str, Any] = {"sent_id": sentence.sent_id or None}
     for key in ("newdoc", "newpar"):
-        if any(line.startswith(f"# {key}") for line in sentence.lines):
+        if find_boundary(sentence.lines, key):
             record[key] = sentence.comment(f"{key} id") or True
     text = "".join(texts[:-1])  # without the white space after the last token
     record |= {"text": text, "start": sentence_start, "end": sentence_end, "words": words}

@@ -170,10 +170,33 @@ class Sentence:
 
         word: its 0-based index.
         """
+        return self.row_location(self.rows[word] if self.rows else 0)
+
+    def row_location(self, row: int) -> tuple[str, int, str]:
+        """Return (file, line, sent_id), as `location`, for the row at an index of `lines`."""
         # The byte order mark is in `lines`, but is not a line of the file.
-        previous_lines = self.lines[: self.rows[word]] if self.rows else []
-        line = self.line + len(previous_lines) - previous_lines.count(BOM) if self.line else 0
+        line = self.line + row - self.lines[:row].count(BOM) if self.line else 0
         return self.file, line, self.sent_id
+
+    @property
+    def first_row(self) -> int:
+        """The index in `lines` of the first row, which may be a multiword range or an empty node.
+
+        If a broken sentence has no rows, the index after its comments.
+        """
+        row = self.rows[0] if self.rows else len(self.lines)
+        while not self.rows and row and self.lines[row - 1].isspace():
+            row -= 1
+        while row and self.lines[row - 1][:1].isdigit():
+            row -= 1
+        return row
+
+    @property
+    def line_end(self) -> str:
+        r"""The line end of the rows, "\r\n" or "\n"."""
+        lines = (*self.lines[self.first_row :], *self.lines)
+        first = next((line for line in lines if line.endswith("\n")), "")
+        return "\r\n" if first.endswith("\r\n") else "\n"
 
     def column(self, name: str) -> Column[str]:
         """Return a column of the format as strings. Raises KeyError if there is no such column.
@@ -225,14 +248,17 @@ class Sentence:
 
     def empty_nodes(self) -> list[int]:
         """Return the indices in `lines` of the rows of empty nodes (5.1) of CoNLL-U."""
-        begin, end = self.rows[0], self.rows[-1] + 1
-        while begin and self.lines[begin - 1][:1].isdigit():
-            begin -= 1
+        if not self.format.has_ranges:
+            return []
+        begin = self.first_row
+        end = self.rows[-1] + 1 if self.rows else begin
         while end < len(self.lines) and self.lines[end][:1].isdigit():
             end += 1
-        if not self.format.has_ranges or end - begin == len(self.rows):
+        if end - begin == len(self.rows):
             return []
-        return [i for i in range(begin, end) if "." in self.lines[i].partition("\t")[0]]
+        others = sorted({*range(begin, end)} - {*self.rows})
+        ids = [self.lines[row].partition("\t")[0] for row in others]
+        return [row for row, id in zip(others, ids, strict=True) if id[:1].isdigit() and "." in id]
 
     def with_constituents(self, tree: "Tree | None") -> "Sentence":
         """Copy the sentence with another constituency tree over its words."""
@@ -264,14 +290,15 @@ class Sentence:
         A new comment follows the others. Raises ValueError if the comment would not be one line, or
         could not be found again.
         """
-        comment = f"# {key} = {value}\n"
-        check_text(comment.removesuffix("\n"), "the comment")
+        comment = f"# {key} = {value}"
+        check_text(comment, "the comment")
         if not key or find_comment([comment], key) != value.strip():
             raise ValueError(f"{key!r} cannot be the key of a comment")
-        begin = next(i for i, line in enumerate(self.lines) if line[:1].isdigit())
+        begin = self.first_row
         keys = [line[1:].partition("=")[0].strip() for line in self.lines[:begin]]
         index = keys.index(key) if key in keys else begin
-        return self.with_lines([comment], index, index + (key in keys))
+        line = comment + self.line_end
+        return self.with_lines([line], index, index + (key in keys))
 
     def with_lines(self, lines: Sequence[str], start: int, stop: int) -> "Sentence":
         """Copy the sentence with other lines instead of `lines[start:stop]`.
@@ -283,6 +310,11 @@ class Sentence:
         copy.lines = Column([*self.lines[:start], *lines, *self.lines[stop:]])
         copy.rows = [row + len(lines) - (stop - start) for row in self.rows]
         return copy
+
+    def with_first_lines(self, lines: Sequence[str]) -> "Sentence":
+        """Copy the sentence with further comments, including their line ends, before all others."""
+        begin = int(self.lines[0] == BOM)
+        return self.with_lines(lines, begin, begin)
 
     def _copy(self) -> "Sentence":
         """Copy the sentence without its draft."""
@@ -365,7 +397,7 @@ class Sentence:
         if self.format == CONLLUP:
             return self.without_further_columns().to_conllu()
         if self.format == CONLLU:
-            return str(self).removeprefix(BOM).rstrip("\r\n") + "\n\n"
+            return str(self).removeprefix(BOM).rstrip("\r\n") + 2 * self.line_end
         columns = {name: getattr(self, name) for name in ATTRIBUTE_COLUMNS} | {
             "head": self.column("head")
         }
@@ -464,6 +496,21 @@ def find_comment(lines: Iterable[str], key: str) -> str:
             if equals and name.strip() == key:
                 return value.strip()
         elif line[:1].isdigit():
+            break
+    return ""
+
+
+def find_boundary(lines: Iterable[str], *keys: str) -> str:
+    """Return the first comment before the words that begins a document or a paragraph, else "".
+
+    Such a comment is `# newdoc` or `# newpar`, with or without an id: `# newdoc id = a`.
+
+    keys: "newdoc", "newpar" or both.
+    """
+    for line in lines:
+        if line[:1] == "#" and line[1:].partition("=")[0].split()[:1] in [[key] for key in keys]:
+            return line
+        if line[:1].isdigit():
             break
     return ""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
-from depkit.corpus.sentence import Sentence, each_sentence
+from depkit.corpus.sentence import Sentence, each_sentence, find_boundary
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.universal import UPOS
 
@@ -54,7 +54,7 @@ def _split_paragraphs(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]
     for sentence in sentences:
         if sentence.problem:
             raise sentence.problem
-        if paragraph and any(line.startswith(("# newdoc", "# newpar")) for line in sentence.lines):
+        if paragraph and find_boundary(sentence.lines, "newdoc", "newpar"):
             yield paragraph
             paragraph = []
         paragraph.append(sentence)

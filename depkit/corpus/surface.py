@@ -45,8 +45,8 @@ def surface_tokens(sentence: "Sentence") -> list[SurfaceToken]:
     misc = sentence.format.index("misc")
     tokens: list[SurfaceToken] = []
     covered = word = 0  # the last word of the latest range; the last word so far
-    for row in range(_first_row(sentence), sentence.rows[-1] + 1):
-        cells = sentence.lines[row].rstrip("\r\n").split("\t")
+    for line in sentence.lines[sentence.first_row : sentence.rows[-1] + 1]:
+        cells = line.rstrip("\r\n").split("\t")
         first, dash, last = cells[0].partition("-")
         if "." in first:
             continue  # an empty node
@@ -70,8 +70,11 @@ def text_with_offsets(sentence: "Sentence") -> tuple[str, list[tuple[int, int]]]
     If the concatenated forms of the words of a multiword token are its text, each word has the
     offsets of its form. Otherwise all of them have the offsets of the token.
 
-    Raises FormatError if the text has other characters than the tokens.
+    Raises FormatError if the text has other characters than the tokens, and the `problem` of a
+    broken sentence.
     """
+    if sentence.problem:
+        raise sentence.problem
     tokens = surface_tokens(sentence)
     text = sentence.text
     if not text:
@@ -112,14 +115,6 @@ def word_texts(token: SurfaceToken, forms: Sequence[str]) -> list[tuple[int, str
     if len(forms) > 1 and "".join(forms) == token.text:
         return [(1, form) for form in forms]
     return [(len(forms), token.text)]
-
-
-def _first_row(sentence: "Sentence") -> int:
-    """Return the index of the first row, which may be a range or an empty node."""
-    row = sentence.rows[0]
-    while row and sentence.lines[row - 1][:1].isdigit():
-        row -= 1
-    return row
 
 
 def _make_token(form: str, first: int, last: int, misc: str) -> SurfaceToken:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from depkit.corpus.io import PathLike
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import Sentence, find_boundary
 from depkit.parsers.base import Parser
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.text.language import (
@@ -132,7 +132,7 @@ def _split_documents(sentences: Sequence[Sentence]) -> list[str]:
     """Return the texts of the documents that begin with comments `# newdoc`."""
     documents: list[list[str]] = [[]]
     for sentence in sentences:
-        if any(line.startswith("# newdoc") for line in sentence.lines):
+        if find_boundary(sentence.lines, "newdoc"):
             documents.append([])
         documents[-1].append(_text_of(sentence))
     return [" ".join(texts) for texts in documents if texts]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depkit.corpus.sentence import Sentence
+from depkit.corpus.sentence import Sentence, find_boundary
 from depkit.corpus.surface import surface_tokens
 from depkit.parsers.text.labels import INSIDE, LOOKUP, SENTENCE, SINGLE, SPLIT, TOKEN
 
@@ -42,7 +42,7 @@ def read_paragraphs(sentences: Iterable[Sentence]) -> Iterator[Text]:
     """Yield the tokens of each paragraph of a treebank."""
     paragraph: Text = []
     for sentence in sentences:
-        if any(line.startswith(("# newpar", "# newdoc")) for line in sentence.lines) and paragraph:
+        if paragraph and find_boundary(sentence.lines, "newdoc", "newpar"):
             yield paragraph
             paragraph = []
         paragraph += _read_tokens(sentence)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from depkit.corpus.sentence import Sentence, find_comment
+from depkit.corpus.sentence import Sentence, find_boundary, find_comment
 from depkit.corpus.surface import surface_tokens
-from depkit.files.encodings import BOM
 
 _LENGTHS = (5, 10, 15, 20, 30, 40, 50, 100)  # the longest sentences of the strata by length
 _BOUNDARIES = ("newdoc", "newpar")
@@ -46,24 +45,14 @@ def read_items(files: Iterable[tuple[str, Iterable[Sentence]]]) -> Iterator[Item
         document = f"{name}\n{numbers[0]}"
         for sentence in sentences:
             for i, key in enumerate(_BOUNDARIES):
-                if found := _boundary(sentence, key):
+                if found := find_boundary(sentence.lines, key):
                     for j in range(i, len(_BOUNDARIES)):  # A new document begins a new paragraph.
                         numbers[j] += 1
                         comments[j] = ""
                     comments[i] = found
-            if _boundary(sentence, "newdoc"):
+            if find_boundary(sentence.lines, "newdoc"):
                 document = find_comment(sentence.lines, "newdoc id") or f"{name}\n{numbers[0]}"
             yield Item(sentence, document, tuple(zip(numbers, comments, strict=True)))
-
-
-def _boundary(sentence: Sentence, key: str) -> str:
-    """Return the comment `# newdoc` or `# newpar`, with or without an id, of a sentence; or ""."""
-    for line in sentence.lines:
-        if line[:1].isdigit():
-            break
-        if line[:1] == "#" and line[1:].split("=")[0].split()[:1] == [key]:
-            return line
-    return ""
 
 
 class Boundaries:
@@ -81,11 +70,10 @@ class Boundaries:
         for i, (key, (number, comment)) in enumerate(
             zip(_BOUNDARIES, item.boundaries, strict=True)
         ):
-            if number != self._last[i] and comment and not _boundary(sentence, key):
+            if number != self._last[i] and comment and not find_boundary(sentence.lines, key):
                 missing.append(comment)
             self._last[i] = number
-        begin = int(sentence.lines[0] == BOM)
-        return sentence.with_lines(missing, begin, begin) if missing else sentence
+        return sentence.with_first_lines(missing) if missing else sentence
 
 
 class UniqueIds:

@@ -94,3 +94,57 @@ def test_a_treebank_survives_collapsing_and_expanding() -> None:
         assert collapse(read_graph(expand(written))) == relations
         if len(read_graph(item).ids) == len(item) + 1:
             assert written.column("deps") == item.column("deps")
+
+
+MIXED = """\
+1	I	I	PRON	_	_	2	nsubj	2:nsubj	_
+2	ate	eat	VERB	VBD	Tense=Past	0	root	0:root	_
+2.1	had	have	AUX	_	_	_	_	2:aux	Note=1
+3-4	you'll	_	_	_	_	_	_	_	_
+3	you	you	PRON	_	_	2	conj	2:conj>nsubj|2.1:x>y	_
+4	will	will	AUX	_	_	3	aux	3:aux|2:conj>aux	_
+"""
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_existing_empty_nodes_stay_when_others_are_made(end: str) -> None:
+    """New nodes follow the existing ones; no row changes but those with labels of paths."""
+    line_end = end or "\n"
+    text = MIXED.replace("\n", line_end).removesuffix(line_end)
+    (given,) = read(io.StringIO(text + 2 * end, newline="\n"))
+    expected = MIXED.replace("2:conj>nsubj|2.1:x>y", "3.1:nsubj|3.2:y").replace(
+        "3:aux|2:conj>aux", "3:aux|3.1:aux"
+    )
+    made = "3.1	ate	eat	VERB	VBD	Tense=Past	_	_	2:conj	CopyOf=2\n"
+    made += "3.2	_	_	_	_	_	_	_	2.1:x	_\n"
+    expected = expected.replace("4	will", f"{made}4	will", 1)
+    assert str(expand(given)).rstrip() == expected.replace("\n", line_end).rstrip()
+    assert expand(given).form == given.form and expand(given).deprel == given.deprel
+    (unchanged,) = read(io.StringIO(GAPPING))
+    assert expand(unchanged) is unchanged
+
+
+def empty_nodes(deps: list[str]) -> Sentence:
+    """Return a sentence of one word and of empty nodes with these DEPS; the word has the first."""
+    rows = [f"1\tw\t_\t_\t_\t_\t0\troot\t{deps[0]}\t_"]
+    rows += [f"1.{i}\t_\t_\t_\t_\t_\t_\t_\t{x}\t_" for i, x in enumerate(deps[1:], 1)]
+    return sentence("# sent_id = a\n" + "\n".join(rows) + "\n\n")
+
+
+def test_long_paths_are_found_and_too_many_paths_are_refused() -> None:
+    chain = empty_nodes([f"1.{i}:a" for i in range(1, 3001)] + ["0:b"])
+    assert collapse(read_graph(chain)) == [[(0, "b" + 3000 * ">a")]]
+    numbers = range(1, 27)
+    # 2 ** 25 paths from the root; and 26! paths that begin at no word
+    acyclic = ["|".join(f"1.{j}:a" for j in numbers if j > i) or "0:a" for i in range(27)]
+    cyclic = ["|".join(f"1.{j}:a" for j in numbers if j != i) for i in range(27)]
+    for deps in acyclic, cyclic:
+        with pytest.raises(FormatError, match="too many or too long paths") as error:
+            collapse(read_graph(empty_nodes(deps)))
+        assert (error.value.line, error.value.sent_id) == (2, "a")
+
+
+def test_a_byte_order_mark_is_not_a_line() -> None:
+    with pytest.raises(FormatError) as error:
+        read_graph(sentence("\ufeff" + GAPPING.replace("5.1:obj", "7.1:obj")))
+    assert error.value.line == 8

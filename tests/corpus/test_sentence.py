@@ -10,7 +10,7 @@ from conllu import TokenList
 
 from depkit.convert.formats import convert, with_predicted
 from depkit.corpus.formats import CONLL09, CONLLX, FORMATS
-from depkit.corpus.sentence import Sentence, new_sentence
+from depkit.corpus.sentence import Sentence, find_boundary, new_sentence
 from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, parse, row
@@ -225,3 +225,38 @@ def test_constituents_are_kept():
     ):
         assert changed.constituents is tree
     assert str(pickle.loads(pickle.dumps(sentence)).constituents) == str(tree)
+
+
+def test_new_lines_have_the_line_ends_of_the_sentence():
+    for text in (RICH, RICH.replace("\n", "\r\n"), "\ufeff" + RICH.replace("\n", "\r\n")):
+        for sentence in parse(text):
+            changed = sentence.with_comment("sent_id", "x").with_comment("new", "y")
+            for result in str(changed), sentence.to_conllu():
+                assert result.count("\r\n") == (result.count("\n") if "\r" in text else 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("# text = a.b\n\n", "# text = a.b\n# key = c\n\n"),
+        ("\ufeff# text = a\n", "\ufeff# text = a\n# key = c\n"),
+        ("a\tb\n# d.e\nf\tg\n\n", "# key = c\na\tb\n# d.e\nf\tg\n\n"),
+        ("1-2\tab\n\n", "# key = c\n1-2\tab\n\n"),
+    ],
+)
+def test_broken_sentences_have_no_empty_nodes_and_take_comments(text, changed):
+    (broken,) = parse(text, strict=False)
+    assert broken.empty_nodes() == [] and broken.without_empty_nodes() is broken
+    assert str(broken.with_comment("key", "c")) == changed
+    with pytest.raises(FormatError):
+        broken.text_with_offsets()
+
+
+def test_comments_that_begin_a_document_or_paragraph():
+    for comment in ("# newdoc", "#newdoc id = x", "#  newdoc  id=x", "# newdoc = 1"):
+        lines = ["# a\n", f"{comment}\n", "1\ta\n"]
+        assert (
+            find_boundary(lines, "newdoc", "newpar") == find_boundary(lines, "newdoc") == lines[1]
+        )
+        assert find_boundary(lines, "newpar") == ""
+    assert find_boundary(["# newdocument = 3\n", "# new = newdoc\n"], "newdoc") == ""

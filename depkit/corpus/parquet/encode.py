@@ -67,7 +67,7 @@ def _extract_probabilities(misc: "Array", offsets: "Array", key: str) -> "Array"
 def _split_extras(sentence: Sentence) -> tuple[list[str], list[dict], list[dict]]:
     """Return a sentence's comments, multiword ranges and empty nodes."""
     lines, rows = sentence.lines, sentence.rows
-    first_row = next(index for index, line in enumerate(lines) if line[:1].isdigit())
+    first_row = sentence.first_row
     comments = [line.rstrip("\r\n") for line in lines[:first_row] if line.startswith("#")]
     ranges, nodes = [], []
     if rows[-1] - first_row >= len(rows) or lines[rows[-1] + 1 :] != ["\n"]:
