@@ -46,9 +46,10 @@ def sniff_format(lines: Iterable[str]) -> Format | None:
 
     A sentence with 14 columns or more is CoNLL-09 if its columns HEAD and PHEAD have numbers. A
     sentence with ten columns is CoNLL-X if column 9, which is PHEAD of CoNLL-X and DEPS of CoNLL-U,
-    has bare numbers. Otherwise, it is CoNLL-U if it has comments, ranges, empty nodes or features
-    in the manner of UD, or if all its coarse-grained tags are UPOS, and CoNLL-X if it has none of
-    these. The comment `# global.columns` of CoNLL-U Plus is respected, see `find_plus_format`.
+    has bare numbers. Otherwise, it is CoNLL-U if it has comments, ranges, empty nodes, MISC with
+    `Key=Value` or features in the manner of UD, or if all its coarse-grained tags are UPOS, and
+    CoNLL-X if it has none of these. The comment `# global.columns` of CoNLL-U Plus is respected,
+    see `find_plus_format`.
     """
     lines = [line.strip("\ufeff\r\n") for line in lines]
     if plus := find_plus_format(lines):
@@ -70,6 +71,7 @@ def sniff_format(lines: Iterable[str]) -> Format | None:
         has_ranges
         or any(line.startswith("#") for line in lines)
         or any(":" in row[8] for row in words if len(row) > 8)
+        or any("=" in row[9][1:-1] for row in words if len(row) > 9)  # Key=Value in MISC
         or (features and all(map(_UNIVERSAL_FEATURE.match, features)))
         or all(row[3] in _COARSE_TAGS for row in words if len(row) > 3)
     )
@@ -82,19 +84,26 @@ def find_plus_format(lines: Iterable[str]) -> Format | None:
     It is CoNLL-U or, with columns after the ten of CoNLL-U, CoNLL-U Plus. None if there is no such
     comment. Raises ValueError if the columns are others.
     """
+    names = find_global_columns(lines)
+    if not names:
+        return None
+    if names[: len(CONLLU.columns)] == CONLLU.columns:
+        return CONLLU if len(names) == len(CONLLU.columns) else CONLLUP
+    listed = " ".join(CONLLU.columns).upper()
+    raise ValueError(
+        "the file is in CoNLL-U Plus, of which depkit reads only files whose first columns"
+        f" are {listed}; rearrange the columns and the comment # global.columns"
+    )
+
+
+def find_global_columns(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in the comment `# global.columns` in lower case, () if there is none."""
     for line in lines:
         if match := _GLOBAL_COLUMNS.match(line):
-            names = tuple(match[1].lower().split())
-            if names[: len(CONLLU.columns)] == CONLLU.columns:
-                return CONLLU if len(names) == len(CONLLU.columns) else CONLLUP
-            listed = " ".join(CONLLU.columns).upper()
-            raise ValueError(
-                "the file is in CoNLL-U Plus, of which depkit reads only files whose first columns"
-                f" are {listed}; rearrange the columns and the comment # global.columns"
-            )
+            return tuple(match[1].lower().split())
         if line[:1].isdigit():
             break
-    return None
+    return ()
 
 
 def describe_foreign_format(lines: Iterable[str]) -> str:

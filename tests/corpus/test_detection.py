@@ -130,3 +130,11 @@ def test_a_file_is_conllu_plus_whatever_its_name(tmp_path):
     moved.write_text(FOREIGN["CoNLL-U Plus"])
     with pytest.raises(FormatError, match=r"moved.conllu:1: .*CoNLL-U Plus"):
         list(read(moved))
+
+
+@pytest.mark.parametrize(
+    ("misc", "format"), [("SpaceAfter=No", CONLLU), ("=", CONLLX), ("_", CONLLX)]
+)
+def test_a_key_and_a_value_in_column_10_are_misc(misc, format):
+    rows = [f"{i}\tw\t_\tNN\tNN\t_\t{i - 1}\tdep\t_\t{misc}\n" for i in (1, 2)]
+    assert sniff_format(rows) == format

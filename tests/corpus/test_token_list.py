@@ -128,3 +128,15 @@ def test_a_broken_sentence_is_rejected():
     (sentence,) = parse("broken\n", strict=False)
     with pytest.raises(FormatError, match="1 column instead of 10"):
         to_token_list(sentence)
+
+
+def test_columns_of_conllu_plus_have_their_names():
+    cells = ["1", "a", "_", "X", "_", "_", "0", "root", "_", "_", "B-LOC", "1:VID"]
+    names = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC NER PARSEME:MWE"
+    row = "\t".join(cells) + "\n\n"
+    text = f"# global.columns = {names}\n{row}"
+    first, second = parse(text + row, "conllup")
+    token = to_token_list(first)[0]
+    assert list(token.items())[10:] == [("ner", "B-LOC"), ("parseme:mwe", "1:VID")]
+    assert [*to_token_list(second)[0]][10:] == ["column11", "column12"]
+    assert round_trip(first, "conllup") + round_trip(second, "conllup") == text + row
