@@ -12,7 +12,7 @@ from depkit.cli.help import DATA, OUTPUT, option
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
 from depkit.cli.output import needs_colour, print_message
 from depkit.cli.tables import Table, render_table
-from depkit.corpus.formats import format_from_filename
+from depkit.corpus.formats import PTB, format_from_filename
 from depkit.corpus.io import write
 from depkit.drawing.report.matches import render_matches
 from depkit.files.atomic import check_writable
@@ -196,6 +196,9 @@ def _choose_layout(layout: Layout | None, output: str, has_fields: bool, is_tabl
     by_name: Layout = "conllu" if format_from_filename(output) else "text"
     by_name = _SUFFIXES.get(os.path.splitext(output.lower())[1], by_name)
     chosen = layout or ("tsv" if has_fields and by_name == "text" else by_name)
+    if chosen == "conllu" and format_from_filename(output) is PTB:
+        message = "sentences that are found are written in CoNLL formats, not as bracketed trees"
+        raise typer.BadParameter(f"{message}; name a file without .mrg or .ptb", param_hint="-o")
     if has_fields and is_table:
         raise typer.BadParameter("it contradicts --count and --by", param_hint="--fields")
     if has_fields and chosen not in ("tsv", "json"):

@@ -22,7 +22,9 @@ from depkit.cli.options import (
 )
 from depkit.cli.output import print_message
 from depkit.cli.search import prepare_search
-from depkit.corpus.io import read, write
+from depkit.corpus.cleaning import restore_wrapper
+from depkit.corpus.formats import PTB
+from depkit.corpus.io import read, write, write_as_read, write_trees
 from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import check_writable
 from depkit.files.encodings import BOM
@@ -103,7 +105,8 @@ def select_command(
         if output_dir:
             writer.write_parts(chosen, output_dir, encoding)
         else:
-            write((writer.prepare(item, part) for item, part in chosen), output, encoding)
+            prepared = (writer.prepare(item, part) for item, part in chosen)
+            write_as_read(prepared, output, encoding)
     leakage.report(note)
     writer.report(note, verbose and not quiet)
 
@@ -192,9 +195,10 @@ def _check_formats(items: Iterable[Item]) -> Iterator[Item]:
     format = None
     for item in items:
         sentence = item.sentence
-        format = format or sentence.format
-        if sentence.format != format:
-            message = f"it is in {sentence.format.name}, but other files are in {format.name};"
+        own = PTB if sentence.constituents else sentence.format
+        format = format or own
+        if own != format:
+            message = f"it is in {own.name}, but other files are in {format.name};"
             message = f"{message} convert them to one format first, with depkit convert"
             raise FormatError(sentence.file, 0, "", message)
         yield item
@@ -268,7 +272,8 @@ class _Writer:
         first = next(chosen, None)
         if first is None:
             return
-        suffix = first[0].sentence.format.name
+        is_tree = first[0].sentence.constituents is not None
+        suffix = "mrg" if is_tree else first[0].sentence.format.name
         os.makedirs(directory, exist_ok=True)
         with ExitStack() as stack:
             streams: list[TextIO] = [
@@ -279,6 +284,9 @@ class _Writer:
             ]
             for item, part in (first, *chosen):
                 sentence = self.prepare(item, part)
+                if is_tree and sentence.constituents:
+                    write_trees([restore_wrapper(sentence.constituents)], streams[part])
+                    continue
                 lines = sentence.lines
                 is_later = lines[0] == BOM and self.sentences[part] > 1
                 write(sentence.with_lines([], 0, 1) if is_later else sentence, streams[part])

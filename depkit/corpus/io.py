@@ -6,14 +6,17 @@ unpacks .gz and .xz files; `atomic` writes files that appear only when they are 
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from typing import BinaryIO, TextIO
 
 from depkit.corpus.brackets import BLANKS, read_clean_trees, read_groups, read_sentences
+from depkit.corpus.cleaning import restore_wrapper
 from depkit.corpus.detection import begins_with_bracket
 from depkit.corpus.formats import (
+    CONLLU,
+    CONLLUP,
     NON_TABULAR,
     PARQUET,
     PTB,
@@ -196,6 +199,22 @@ def keeps_trees(sentence: Sentence, target: PathLike) -> bool:
     return sentence.constituents is not None and not is_other
 
 
+def write_as_read(sentences: Iterable[Sentence], target: PathLike, encoding: str = "utf-8") -> int:
+    """Write sentences in the format of the files that they were read from; return their number.
+
+    If `keeps_trees` is true of the first sentence, all of them are written as bracketed trees: one
+    per line, with the outer bracket of the file, but without empty elements. Otherwise, and for the
+    errors, see `write`.
+    """
+    iterator = iter(sentences)
+    opening = list(islice(iterator, 1))
+    sentences = chain(opening, iterator)
+    if not any(keeps_trees(sentence, target) for sentence in opening):
+        return write(sentences, target, encoding)
+    trees = (sentence.constituents for sentence in sentences)
+    return write_trees((restore_wrapper(tree) for tree in trees if tree), target, encoding)
+
+
 @contextmanager
 def _open_source(
     source: PathLike | Iterable[str], encoding: str
@@ -281,7 +300,8 @@ def write(
 
     A file appears under its name only when it is complete. A missing blank line after a sentence is
     added; a byte order mark is written only before the first sentence. A path that ends in .parquet
-    becomes a Parquet file, see `parquet.schema`, whose sentences must be in CoNLL-U.
+    becomes a Parquet file, see `parquet.schema`, whose sentences must be in CoNLL-U. Sentences are
+    not converted to the format of another suffix.
 
     Args:
         sentences: A sentence or an iterable of sentences.
@@ -296,7 +316,8 @@ def write(
         FormatError: A sentence cannot be in a Parquet file; see `parquet.batches.to_batches`.
         OSError: The file cannot be written.
         TypeError: Something to write is not a Sentence.
-        ValueError: The encoding is unknown, or pyarrow is not installed.
+        ValueError: The path ends like a file of another format than that of the sentences, the
+            encoding is unknown, or pyarrow is not installed.
     """
     if isinstance(target, str | os.PathLike):
         if parquet or format_from_filename(os.fspath(target)) is PARQUET:
@@ -305,13 +326,57 @@ def write(
             with open_binary_output(target) as binary:
                 return write_parquet(sentences, binary)
         with open_output(target, encoding) as stream:
-            return write(sentences, stream)
+            return write(_check_suffixes(sentences, target), stream)
     count = 0
-    for sentence in each_sentence(sentences):
-        lines = sentence.lines
-        target.writelines(lines[1:] if count and lines[0] == BOM else lines)
-        if not lines[-1].isspace():
-            end = "\r\n" if lines[0].endswith("\r\n") else "\n"
-            target.write(end if lines[-1].endswith("\n") else end + end)
+    for lines in complete_lines(sentences):
+        target.writelines(lines)
         count += 1
     return count
+
+
+def _check_suffixes(
+    sentences: Sentence | Iterable[Sentence], target: PathLike
+) -> Iterator[Sentence]:
+    """Yield the sentences; raises ValueError if one is in the wrong format, see `check_suffix`."""
+    for sentence in each_sentence(sentences):
+        check_suffix(sentence, target)
+        yield sentence
+
+
+def check_suffix(sentence: Sentence, target: PathLike) -> None:
+    """Raise ValueError if a file's suffix is that of another format than a sentence's lines.
+
+    CoNLL-U and CoNLL-U Plus can be read under the suffix of each other. With an unknown suffix, the
+    format of a file is recognised by its content.
+    """
+    named, format = format_from_filename(os.fspath(target)), sentence.format
+    if named in (None, PARQUET, format) or {named, format} == {CONLLU, CONLLUP}:
+        return
+    if named is PTB:
+        message = (
+            f"{os.fspath(target)} ends like a file of bracketed trees, but the sentences would be"
+            f" written as rows of {format.name}; choose another ending, such as .conllu, or convert"
+            " trees to dependencies with depkit convert"
+        )
+    else:
+        message = (
+            f"{os.fspath(target)} ends like a file of {named.name}, but the sentences are in"
+            f" {format.name}; choose another ending, or convert them with depkit convert"
+        )
+    raise ValueError(message)
+
+
+def complete_lines(sentences: Sentence | Iterable[Sentence]) -> Iterator[Sequence[str]]:
+    """Yield the lines of each sentence as they are written one after another into a file.
+
+    A missing blank line after a sentence is added; a byte order mark is kept only before the first
+    sentence.
+    """
+    for number, sentence in enumerate(each_sentence(sentences)):
+        lines: Sequence[str] = sentence.lines
+        if number and lines[0] == BOM:
+            lines = lines[1:]
+        if not lines[-1].isspace():
+            end = sentence.line_end
+            lines = [*lines[:-1], lines[-1].rstrip("\r\n") + end, end]
+        yield lines

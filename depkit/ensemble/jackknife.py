@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from depkit.corpus.cleaning import restore_wrapper
-from depkit.corpus.io import PathLike, keeps_trees, write, write_trees
+from depkit.corpus.io import PathLike, check_suffix, keeps_trees, write_as_read
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import DataError
 from depkit.files.lock import lock_directory
@@ -57,15 +56,13 @@ def jackknife_file(job: JackknifeJob) -> None:
     (source,) = job.files
     with run.reserve_output(job.work, job.resume, "fold"):
         sentences = read_sentences(recipe.parser, source, job.encoding)
+        if not keeps_trees(sentences[0], job.output):
+            check_suffix(sentences[0], job.output)
         recipe = resolve_auto(recipe, sentences)
         if job.verbose:
             progress.say(run.describe_settings(recipe, device))
         tagged = jackknife(sentences, recipe, job, device)
-    if keeps_trees(tagged[0], job.output):
-        trees = (sentence.constituents for sentence in tagged)
-        write_trees((restore_wrapper(tree) for tree in trees if tree), job.output, job.encoding)
-    else:
-        write(tagged, job.output, job.encoding)
+    write_as_read(tagged, job.output, job.encoding)
     scores = accuracies(sentences, tagged, recipe.parser.predicted_tags)
     summary = "  ".join(f"{name.upper()} {score:.2f}" for name, score in scores.items())
     num_words = sum(map(len, sentences))

@@ -6,10 +6,10 @@ The checks of CoNLL-U are the language-independent ones of levels 1 and 2 of UD 
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, groupby
 
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, PTB
-from depkit.corpus.io import PathLike, is_bracketed_file, read
+from depkit.corpus.io import PathLike, complete_lines, is_bracketed_file, read
 from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
@@ -200,8 +200,12 @@ def check(
     checker = Checker(ud, TrainingSet(train, encoding) if train else None)
     if isinstance(source, str | os.PathLike):
         return list(checker.check(source, encoding, format))
-    lines = chain.from_iterable(sentence.lines for sentence in each_sentence(source))
-    return list(checker.check(lines, format=format))
+    findings: list[Finding] = []
+    # Sentences of one format are checked together, as if they were the content of a file.
+    for name, group in groupby(each_sentence(source), lambda sentence: sentence.format.name):
+        lines = chain.from_iterable(complete_lines(group))
+        findings += checker.check(lines, format=format or name)
+    return findings
 
 
 def _shorten_sent_id(sent_id: str) -> str:

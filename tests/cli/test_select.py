@@ -210,3 +210,32 @@ def test_files_of_different_formats_are_refused(tmp_path: Path) -> None:
     error = run.failure(FILE, other, "-o", target)
     assert isinstance(error, FormatError) and "convert them to one format" in str(error)
     assert not target.exists()
+
+
+TREES = "( (S (NP (PRP I)) (VP (VBP run))) )\n(S (NP (PRP You)) (VP (VBP run)))\n"
+
+
+def test_bracketed_trees_stay_bracketed_trees(tmp_path):
+    source, target = tmp_path / "in.mrg", tmp_path / "out.mrg"
+    source.write_text(TREES)
+    kept = TREES.replace(") )", "))").splitlines(keepends=True)
+    assert run(source)[0] == "".join(kept)
+    run(source, "--where", "pattern { X [form=You] }", "-o", target)
+    assert target.read_text() == kept[1]
+    shares = ("--split", "a=0.5,b=0.5", "--by", "random", "--output-dir", tmp_path)
+    run(source, *shares)
+    parts = [(tmp_path / f"{name}.mrg").read_text() for name in "ab"]
+    assert sorted(parts) == sorted(kept)
+    run(source, "-o", tmp_path / "out.conllu")
+    assert [sentence.form[0] for sentence in read(tmp_path / "out.conllu")] == ["I", "You"]
+
+
+def test_the_suffix_of_another_format_is_refused(tmp_path):
+    trees = tmp_path / "in.mrg"
+    trees.write_text(TREES)
+    assert "depkit convert" in str(run.failure(FILE, "-o", tmp_path / "out.conllx"))
+    assert "in.mrg: it is in ptb" in str(run.failure(FILE, trees, "-o", tmp_path / "a.conllu"))
+    rule = "rule r { pattern { X [form=I] } commands { X.form=We } }"
+    assert "depkit convert" in str(Command("edit").failure(rule, trees, "-o", trees))
+    assert ".mrg" in str(Command("search").failure("pattern { X [] }", trees, "-o", trees))
+    assert trees.read_text() == TREES

@@ -242,3 +242,34 @@ def test_an_abandoned_reader_closes_its_file(tmp_path, recwarn):
     with open_output(tmp_path / "b.conllu") as out:
         out.write("x")
     assert not recwarn.list and (tmp_path / "b.conllu").read_text() == "x"
+
+
+ROWS = [row(1, "a", 0, "root"), "\n"]
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [("a.conllx", "conllu"), ("a.conllu.gz", "conllx"), ("a.mrg", "conllu"), ("a.ptb", "conllx")],
+)
+def test_the_suffix_of_another_format_is_refused(tmp_path, name, format):
+    (tmp_path / name).write_text("old")
+    with pytest.raises(ValueError, match=r"ends like a file of .* depkit convert"):
+        write(read(ROWS, format), tmp_path / name)
+    assert (tmp_path / name).read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [("a.conll", "conllx"), ("a", "conllu"), ("a.cupt", "conllu"), ("a.conllu", "conllup")],
+)
+def test_other_suffixes_are_written(tmp_path, name, format):
+    assert write(read(ROWS, format), tmp_path / name) == 1
+    assert (tmp_path / name).read_text() == "".join(ROWS)
+
+
+def test_missing_line_ends_after_a_byte_order_mark(tmp_path):
+    text = "\ufeff" + ROWS[0].rstrip()
+    stream = io.StringIO(newline="\n")
+    first = next(read([f"{text}\r\n"]))
+    write([first, first], stream)
+    assert stream.getvalue() == f"{text}\r\n\r\n{text[1:]}\r\n\r\n"

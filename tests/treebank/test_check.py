@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import depkit
 from depkit.corpus.io import read
 from depkit.corpus.universal import RELATIONS, UPOS
 from depkit.files.errors import FormatError
@@ -529,3 +530,14 @@ def test_the_advice_on_the_order_of_features_is_in_order() -> None:
     ((code, message),) = feature_faults("Foo2=A|Foo=B")
     assert code == "feats-order" and message.endswith("write Foo=B|Foo2=A")
     assert feature_faults("Foo=B|Foo2=A") == ()
+
+
+def test_sentences_are_checked_one_by_one_in_their_formats():
+    """A sentence without a final blank line is not joined with the next one."""
+    rows = ["1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\tA=1\n"]
+    sentences = [next(read(rows)), next(read(rows))]
+    assert [(x.line, x.code) for x in depkit.check(sentences)] == [
+        (1, "no-sent-id"), (1, "no-text"), (3, "no-sent-id"), (3, "no-text"),
+    ]  # fmt: skip
+    (tabular,) = read(["1\tGo\tgo\tV\tVB\t_\t0\troot\t_\t_\n", "\n"], "conllx")
+    assert not [x for x in depkit.check([sentences[0], tabular]) if x.code in ERRORS]
