@@ -143,7 +143,7 @@ _depkit_value() {
             case $2 in
                 -o | --output | --tags | --merge | --enhance-like | [0-9]*) echo "file" ;;
                 --from) echo "words conllu conllup conllx conll09 ptb parquet" ;;
-                --to) echo "words conllx conll09 conllu parquet" ;;
+                --to) echo "words conllx conll09 conllu conllup parquet" ;;
                 --dependencies) echo "words sd ud ud2" ;;
                 --enhance) echo "words all case empty conj shared xsubj relcl" ;;
                 --empty-nodes) echo "words collapse expand" ;;

@@ -29,7 +29,7 @@ def _print_rules(value: bool) -> None:
 
 
 Target = Annotated[
-    Literal["conllx", "conll09", "conllu", "parquet"] | None,
+    Literal["conllx", "conll09", "conllu", "conllup", "parquet"] | None,
     option(
         OUTPUT,
         "--to",
@@ -78,6 +78,9 @@ def convert_command(
     if dependencies and not format_names & {PTB.name, None}:
         raise typer.BadParameter("it needs Penn trees as input", param_hint="--dependencies")
     format = OUTPUT_FORMATS[target] if target else format_from_filename(output)
+    if format_from_filename(output) is PTB:
+        message = "nothing can be converted to bracketed trees; choose a file name without .mrg"
+        raise typer.BadParameter(f"{message} or .ptb", param_hint="-o")
     conventions = None
     if enhance or enhance_like:
         conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))
@@ -86,11 +89,10 @@ def convert_command(
         raise typer.BadParameter("it needs --to conllu or --to parquet", param_hint=option)
     if format is PARQUET:
         import_pyarrow()
-    format = None if format is PTB else format  # which no sentence can be converted to
     if not (format or original or format_names == {PTB.name}):
         raise typer.BadParameter(
-            "choose conllx, conll09, conllu or parquet, or give -o a file name with one of these"
-            " endings",
+            "choose conllx, conll09, conllu, conllup or parquet, or give -o a file name with one of"
+            " these endings",
             param_hint="--to",
         )
     check_inputs(inputs, quiet)

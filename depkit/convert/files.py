@@ -11,12 +11,13 @@ from typing import Literal
 from depkit.convert.dependencies import Kind
 from depkit.convert.enhance.conventions import Conventions
 from depkit.convert.enhance.rules import enhance_sentence
-from depkit.convert.formats import ConversionReport, convert, with_predicted
+from depkit.convert.formats import ConversionReport, convert, with_global_columns, with_predicted
 from depkit.convert.merge import merge, retag
 from depkit.corpus.detection import begins_with_bracket
 from depkit.corpus.enhanced import collapse, expand, read_graph, write_graph
 from depkit.corpus.formats import (
     CONLLU,
+    CONLLUP,
     NON_TABULAR,
     PARQUET,
     PTB,
@@ -31,7 +32,7 @@ from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError
 from depkit.files.limits import limit_stream
 from depkit.files.storage import is_rereadable
-from depkit.files.streams import open_bytes, read_opening
+from depkit.files.streams import open_bytes, open_output, read_opening
 
 EmptyNodes = Literal["collapse", "expand"]
 MAX_REPORTED = 20  # broken sentences that are reported one by one
@@ -76,7 +77,11 @@ def convert_files(
         OSError: A file cannot be read or written.
     """
     converted = convert_sentences(job, problems, report)
-    return write(converted, job.output, parquet=job.format is PARQUET)
+    if job.format is PARQUET:
+        return write(converted, job.output, parquet=True)
+    # The format was chosen, whatever the suffix is; `write` would refuse another suffix.
+    with open_output(job.output) as stream:
+        return write(converted, stream)
 
 
 def convert_sentences(
@@ -94,17 +99,20 @@ def convert_sentences(
         sentences = chain.from_iterable(
             _read(job, path, problems, _sent_ids(path, numbers)) for path in job.files
         )
+    else:
+        sentences = _convert_constituents(sentences, job, numbers)
     if job.predicted:
         is_rewritten = not job.target or job.target.has_argument_columns
         rewrite = is_rewritten or bool(job.original or job.tags)
         sentences = (with_predicted(sentence, rewrite) for sentence in sentences)
     if job.tags:
-        sentences = retag(sentences, read(job.tags, strict=False))
+        sentences = retag(sentences, read(job.tags, strict=False), (job.files[0], job.tags))
     if job.original:
         original = read(job.original, strict=False)
         sentences = merge(
-            original, sentences, tags=job.merge_tags, predicted=job.predicted, report=report
-        )
+            original, sentences, names=(job.original, job.files[0]), tags=job.merge_tags,
+            predicted=job.predicted, report=report,
+        )  # fmt: skip
     return _change_format(sentences, job, report, problems)
 
 
@@ -184,6 +192,21 @@ def _read(
         yield from read_stream(binary, format, encoding, path, strict=False)
 
 
+def _convert_constituents(
+    sentences: Iterable[Sentence], job: Conversion, numbers: Counter[str]
+) -> Iterator[Sentence]:
+    """Convert the sentences that have a constituency tree and no heads; yield others as they are.
+
+    numbers: as for `_sent_ids`.
+    """
+    for sentence in sentences:
+        if sentence.constituents and not sentence.problem and max(sentence.head) < 0:
+            sent_ids = _sent_ids(sentence.file or "-", numbers)
+            yield from _convert_trees([sentence.constituents], job, sent_ids)
+        else:
+            yield sentence
+
+
 def _convert_trees(
     trees: Iterable[Tree], job: Conversion, sent_ids: Iterator[str]
 ) -> Iterator[Sentence]:
@@ -208,6 +231,8 @@ def _change_format(
         try:
             converted = convert(sentence, job.target or sentence.format, job.predicted, report)
             converted = _change_graph(converted, job)
+            if is_empty and converted.format == CONLLUP and not sentence.format == CONLLUP:
+                converted = with_global_columns(converted)
         except FormatError as error:
             problems.report(error)
         else:

@@ -9,7 +9,8 @@
 | - | PHEAD, PDEPREL (a projective tree) | - |
 | - | - | PLEMMA, PPOS, PFEAT, PHEAD, PDEPREL (automatic), FILLPRED, PRED, APREDs |
 
-CoNLL-U Plus is CoNLL-U with further columns, which no other format has.
+CoNLL-U Plus is CoNLL-U with further columns, which no other format has. Sentences in other formats
+are converted to CoNLL-U Plus with the columns of CoNLL-U.
 
 Each row of the table names the columns that correspond to each other. Values for which the new
 format has no column are counted and left out; columns without a source are filled with `_`. Cells
@@ -23,7 +24,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 
-from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLUP, Format
+from depkit.corpus.detection import find_global_columns
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, CONLLUP, Format
 from depkit.corpus.heads import HeadError, parse_heads
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
@@ -124,6 +126,10 @@ def convert(
         sentence = sentence.without_further_columns()
     if sentence.format.name == format.name:
         return sentence
+    if format == CONLLUP:
+        sentence = convert(sentence, CONLLU, predicted, report).with_columns({})
+        sentence.format = CONLLUP
+        return sentence
     size = len(sentence)
     numbers = _number_texts(size)
     source = {
@@ -134,10 +140,10 @@ def convert(
     }  # fmt: skip
     if predicted and format.has_argument_columns:
         source = {AUTOMATIC.get(name, name): column for name, column in source.items()}
-    end = "\r\n" if sentence.lines[sentence.rows[0]].endswith("\r\n") else "\n"
+    end = sentence.line_end
     blank = ["_"] * size
     columns = [source.get(name, blank) for name in format.columns[1:-1]]
-    # No two formats share their last column, so it is always blank.
+    # The last column of each of these formats is one that the other formats do not have.
     rows = list(map("\t".join, zip(numbers[1:-1], *columns, ["_" + end] * size, strict=True)))
     other_lines = _lines_without_words(sentence)
     comments = [line for line in other_lines if line[0] == "#"] if format.has_ranges else []
@@ -156,6 +162,17 @@ def convert(
         format, lines, row_indices, attributes, head=head, file=sentence.file, line=sentence.line,
         constituents=sentence.constituents,
     )  # fmt: skip
+
+
+def with_global_columns(sentence: Sentence) -> Sentence:
+    """Copy a sentence in CoNLL-U Plus with the comment `# global.columns` for the ten columns.
+
+    It is the first line of a file. A sentence that has such a comment is returned itself.
+    """
+    if find_global_columns(sentence.lines):
+        return sentence
+    names = " ".join(sentence.format.columns).upper()
+    return sentence.with_first_lines([f"# global.columns = {names}{sentence.line_end}"])
 
 
 def with_predicted(sentence: Sentence, rewrite: bool = True) -> Sentence:

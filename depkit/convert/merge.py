@@ -14,6 +14,7 @@ def merge(
     originals: Iterable[Sentence],
     others: Iterable[Sentence],
     *,
+    names: tuple[str, str] = ("originals", "others"),
     tags: bool = False,
     predicted: bool = False,
     report: ConversionReport | None = None,
@@ -26,6 +27,7 @@ def merge(
     Args:
         originals: The sentences whose rows are kept.
         others: The same sentences, word by word, with the trees to take over.
+        names: The names of the originals and of the others in errors, such as their files.
         tags: Whether to take over LEMMA, UPOS, XPOS and FEATS as well, where the other sentence has
             a value and the original's format has the column.
         predicted: Whether to write into the automatic columns of CoNLL-09 originals.
@@ -38,7 +40,7 @@ def merge(
         FormatError: The words or the numbers of sentences differ.
     """
     for original, (other,) in pair_sentences(
-        Source("ORIGINAL", originals), [Source("IN", others)], ADVICE
+        Source(names[0], originals), [Source(names[1], others)], ADVICE
     ):
         broken = original if original.problem else other
         if broken.problem:
@@ -49,14 +51,20 @@ def merge(
             )
 
 
-def retag(sentences: Iterable[Sentence], others: Iterable[Sentence]) -> Iterator[Sentence]:
+def retag(
+    sentences: Iterable[Sentence],
+    others: Iterable[Sentence],
+    names: tuple[str, str] = ("sentences", "others"),
+) -> Iterator[Sentence]:
     """Yield sentences with the XPOS of other sentences that have the same words.
+
+    names: those of both in errors, such as their files.
 
     In CoNLL-X, CPOSTAG changes with POSTAG where the two were equal. Broken sentences and errors
     are treated as in `merge`.
     """
     for sentence, (other,) in pair_sentences(
-        Source("IN", sentences), [Source("`tags`", others)], ADVICE
+        Source(names[0], sentences), [Source(names[1], others)], ADVICE
     ):
         broken = sentence if sentence.problem else other
         both_tags = sentence.format.name == "conllx" and sentence.upos == sentence.xpos

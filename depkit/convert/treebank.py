@@ -35,8 +35,9 @@ def convert(
     >>> depkit.write(depkit.convert("trees.mrg", dependencies="ud"), "ud.conllu")  # doctest: +SKIP
 
     Args:
-        source: A path, whose format is recognised, or sentences. Penn trees become dependencies.
-        format: "conllu", "conllx" or "conll09"; by default, that of each sentence.
+        source: A path, whose format is recognised, or sentences. Penn trees become dependencies;
+            so do the constituency trees of sentences that have no heads.
+        format: "conllu", "conllup", "conllx" or "conll09"; by default, that of each sentence.
         dependencies: Of Penn trees, "sd" (Stanford), "ud" or "ud2".
         tags: A file with the tags for converted Penn trees.
         predicted: Whether to write into, or read from, the automatic columns of CoNLL-09.

@@ -41,7 +41,8 @@ def find_upos(form: str, tag: str, relation: str) -> str:
     if tag.startswith("VB"):
         return "AUX" if relation in ("aux", "aux:pass", "cop") else "VERB"
     if tag in ("IN", "TO") and relation == "mark":
-        return "PART" if word == "to" else "SCONJ"
+        # The tag of "na" in "gonna" and of "ta" in "gotta" is TO as well.
+        return "PART" if tag == "TO" or word == "to" else "SCONJ"
     if tag in ("DT", "WDT") and relation == "det":
         return "DET"
     if tag == "DT" and word in _DEMONSTRATIVES and relation != "advmod":

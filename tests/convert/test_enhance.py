@@ -232,3 +232,9 @@ def test_parsing_with_enhanced_dependencies(tmp_path) -> None:
     assert [len(word["deps"]) for word in words] == [row[8].count("|") + 1 for row in rows]
     _, messages = parse_text(text, *options, "--format", "conllx", code=2)
     assert "conllx has no enhanced dependencies" in " ".join(messages.split())
+
+
+def test_a_root_that_is_called_conj_is_the_first_conjunct() -> None:
+    heads, labels = [0, 1], ["conj", "conj"]
+    sentence = Sentence.from_words(["one", "two"], head=heads, deprel=labels, upos=["NOUN"] * 2)
+    assert enhance(sentence) == [[(0, "conj")], [(0, "conj"), (1, "conj")]]

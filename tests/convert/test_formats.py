@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import depkit
 from depkit.convert.formats import AUTOMATIC, ConversionReport, convert, with_predicted
-from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLL09, CONLLU, CONLLX, FORMATS
+from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLL09, CONLLU, CONLLUP, CONLLX, FORMATS
 from depkit.corpus.io import read, read_stream, write
 from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import new_sentence
@@ -258,3 +259,10 @@ def test_valid_sentences_stay_valid_after_conversion(data, target, predicted):
         report.notes(format.name)
         assert_as_read([converted], str(converted))
         assert converted.form == sentence.form
+
+
+def test_conllu_becomes_conllu_plus_with_its_columns():
+    first, second = converted = list(depkit.convert(read(lines(RICH)), "conllup"))
+    columns = "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
+    assert f"{first}{second}" == columns + RICH and first.format == second.format == CONLLUP
+    assert [x.format for x in depkit.convert(converted, "conllu")] == [CONLLU, CONLLU]

@@ -85,8 +85,8 @@ GOOD = row(1, "a", 0) + row(2, "b", 1) + "\n"
     ("originals", "others", "message"),
     [
         (GOOD * 2, GOOD * 3, "in:7: sentence 3 is one too many: '[a] b'; the gold ends at gold:5"),
-        (GOOD, "", "IN: there are no sentences"),
-        ("", GOOD, "ORIGINAL: there are no sentences"),
+        (GOOD, "", "others: there are no sentences"),
+        ("", GOOD, "originals: there are no sentences"),
     ],
 )
 def test_different_words_are_rejected(originals, others, message):

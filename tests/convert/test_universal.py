@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import depkit
 from depkit.convert.universal import convert
 from depkit.corpus.io import read, read_trees
 from depkit.corpus.universal import RELATIONS, UPOS, base_relation
@@ -73,3 +74,20 @@ def test_the_sample_is_converted_accurately() -> None:
     gold = [sentence for sentence, _ in zip(reference, converted, strict=False)]
     result = evaluate(gold, converted)
     assert result.UAS > 98 and result.LAS > 97.5
+
+
+@pytest.mark.parametrize(("verb", "form"), [("gon", "na"), ("got", "ta"), ("going", "to")])
+def test_to_before_an_infinitive_is_a_particle(verb: str, form: str) -> None:
+    tree = f"(S (NP (PRP I)) (VP (VBD {verb}) (S (VP (TO {form}) (VP (VB go))))))"
+    (sentence,) = convert(read_trees([f"({tree})"]))
+    assert (sentence.upos[2], sentence.deprel[2]) == ("PART", "mark")
+
+
+@pytest.mark.parametrize("kind", ["sd", "ud"])
+def test_sentences_with_trees_are_converted_like_their_file(tmp_path: Path, kind) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("".join(f"({tree})\n" for tree in EXAMPLES))
+    expected = list(map(str, depkit.convert(path, dependencies=kind)))
+    assert list(map(str, depkit.convert(depkit.read(path), dependencies=kind))) == expected
+    (tree, *_) = depkit.convert(path, dependencies="ud")
+    assert tree.constituents and next(depkit.convert(tree)) is tree

@@ -84,8 +84,11 @@ class GrowingGraph:
         return self._coordinators[head][word]
 
     def first_conjunct(self, word: int) -> int:
-        """Return the first conjunct of the outermost coordination of a word, or the word itself."""
-        while self.universal[word] == "conj":
+        """Return the first conjunct of the outermost coordination of a word, or the word itself.
+
+        A root that is itself called `conj` is the first conjunct.
+        """
+        while self.universal[word] == "conj" and self.head[word]:
             word = self.head[word]
         return word
 
