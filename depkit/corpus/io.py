@@ -350,7 +350,7 @@ def check_suffix(sentence: Sentence, target: PathLike) -> None:
     format of a file is recognised by its content.
     """
     named, format = format_from_filename(os.fspath(target)), sentence.format
-    if named in (None, PARQUET, format) or {named, format} == {CONLLU, CONLLUP}:
+    if named is None or named in (PARQUET, format) or {named, format} == {CONLLU, CONLLUP}:
         return
     if named is PTB:
         message = (
