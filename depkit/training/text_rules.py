@@ -60,8 +60,8 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
     At most a tenth of the places that a rule finds contradict it, and for JOINED, ENCLOSED and
     UNFINISHED at most one in a hundred ends of sentences. Of several treebanks, only the one as
     which text is split is considered, but all for CONTINUATIONS except BEFORE_LOWER_CASE, because
-    they are rare. The rules of
-    BEFORE_CAPITALS and of middle initials are not used where nouns are capitalised.
+    they are rare. The rules of BEFORE_CAPITALS and of middle initials are not used where nouns are
+    capitalised.
     """
     first = [passage for passage in passages if passage.treebank == 0]
     words = _INNER_WORD.findall("\n".join(passage.text for passage in first))

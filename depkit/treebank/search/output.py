@@ -38,9 +38,7 @@ def mark_words(search: Search, graph: Graph, found: Found, colour: bool = False)
 def with_match_comments(search: Search, graph: Graph, matches: Sequence[Found]) -> Sentence:
     """Copy a sentence with a comment `# match = V:3 N:1` for each match."""
     sentence = graph.sentence
-    lines = sentence.lines
-    begin = next(i for i, line in enumerate(lines) if line[:1].isdigit())
-    end = "\r\n" if lines[begin].endswith("\r\n") else "\n"
+    begin, end = sentence.first_row, sentence.line_end
     comments = [f"# match = {Match(search, graph, found)}{end}" for found in matches]
     return sentence.with_lines(comments, begin, begin)
 
