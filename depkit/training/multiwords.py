@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, product
 
 from depkit.corpus.letter_case import has_dotless_i, lower
 from depkit.parsers.text.multiword import (
@@ -33,9 +33,9 @@ def build_multiword_table(
     For each token and each ending, the table has the most frequent words. An ending that is
     restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. Tokens whose
     words exceed the limits or do not fit the token are left out, and so are abbreviations. The
-    contractions of contractions.txt that the treebank lacks are added. `never` has the tokens that
-    begin or end like multiword tokens, but are only single words in the first treebank; one
-    occurrence is enough.
+    contractions of contractions.txt that the treebank never has as single words are added, and
+    always split. `never` has the tokens that begin or end like multiword tokens, but are only
+    single words in the first treebank; one occurrence is enough.
 
     Args:
         tokens: The tokens of the treebank as which text is split.
@@ -53,7 +53,8 @@ def build_multiword_table(
     counts.update(
         {key: n for key, n in other_counts.items() if key in counts or key[0] not in first}
     )
-    counts.update(_find_missing_contractions(counts))
+    contractions = dict(_find_contractions(counts))
+    counts.update(contractions.items())
     misfits = _find_misfits(counts)
     single = [token for token, words in counts if len(words) == 1]
     known: dict[str, Counter[Words]] = defaultdict(Counter)
@@ -89,7 +90,7 @@ def build_multiword_table(
         {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)},
         frozenset(map(straighten, before)),
         frozenset(map(straighten, after)),
-        always=frozenset(_find_always_split(known, counts)),
+        always=frozenset(chain(contractions, _find_always_split(known, counts))),
         never=frozenset(
             straighten(token)
             for token in own_single
@@ -132,8 +133,10 @@ def _find_always_split(known: dict[str, Counter[Words]], counts: Counts) -> Iter
             yield token
 
 
-def _find_missing_contractions(counts: Counts) -> Iterator[tuple[str, Words]]:
-    """Yield the contractions of contractions.txt that a treebank lacks, with their words.
+def _find_contractions(counts: Counts) -> Iterator[tuple[str, Words]]:
+    """Yield the contractions of contractions.txt that are no single words in a treebank.
+
+    Each is yielded with its words.
 
     A group is used if the treebank splits at least MIN_HOSTS of its tokens, all as the group does.
     counts: how often tokens occur with which words.
@@ -142,17 +145,26 @@ def _find_missing_contractions(counts: Counts) -> Iterator[tuple[str, Words]]:
     for (token, words), count in counts.items():
         found[token][words] += count
     for entries in read_word_list("contractions.txt"):
-        group = {
-            token: tuple(words.split("+"))
-            for token, _, words in (entry.partition("=") for entry in entries)
-        }
+        group = dict(chain.from_iterable(map(_expand_entry, entries)))
         seen = [
             _most_frequent(split) == group[token]
             for token in group
             if (split := Counter({w: n for w, n in found[token].items() if len(w) > 1}))
         ]
         if len(seen) >= MIN_HOSTS and all(seen):
-            yield from ((token, words) for token, words in group.items() if not found[token])
+            yield from (
+                (token, words) for token, words in group.items() if not found[token][token,]
+            )
+
+
+def _expand_entry(entry: str) -> Iterator[tuple[str, Words]]:
+    """Yield the tokens of an entry of contractions.txt with their words, as described there."""
+    token, equals, words = entry.partition("=")
+    if equals:
+        yield token, tuple(words.split("+"))
+    else:
+        for parts in product(*(choices.split("/") for choices in entry.split("+"))):
+            yield "".join(parts), parts
 
 
 def _find_misfits(counts: Counts) -> set[tuple[str, Words]]:

@@ -12,6 +12,14 @@ def test_contractions_that_a_treebank_lacks_are_added():
         assert build_multiword_table(tokens).words("aufs") is None
 
 
+def test_verbs_and_pronouns_that_a_treebank_lacks_are_added():
+    """The entry `ver/dar+lo/la` of contractions.txt stands for four contractions."""
+    seen = [("verlo", ("ver", "lo")), ("darle", ("dar", "le")), ("hacerse", ("hacer", "se"))]
+    table = build_multiword_table(seen)
+    assert table.words("Darla") == ("Dar", "la") and table.words("dímelo") == ("di", "me", "lo")
+    assert {"darla", "dímelo", "hazlo"} < table.always
+
+
 def test_an_abbreviation_is_no_contraction():
     table = build_multiword_table([("z.", ("zu", "dem"))] * 9 + [("del", ("de", "el"))])
     assert table.words("z.") is None
