@@ -1,7 +1,8 @@
 """Abbreviations of many languages, in lower case and without the full stop.
 
-Treebanks are too small to have them all. A tokenizer has more, which were chosen by its treebanks,
-see `training.text_rules`.
+Treebanks are too small to have them all. Each tokenizer also has those of its own that its
+treebanks support, see `training.text_rules`. Left out are frequent words of some language, such as
+the Norwegian *min* and the Polish *lat*.
 """
 
 # After these, a capital letter can follow the full stop without a space.
@@ -11,22 +12,24 @@ UNSPACED = frozenset(
     " ген гор грн нем пос род руб тел".split()
 )
 
-# A sentence can end after some of these, but not if a lower-case letter or a digit follows.
-INNER = UNSPACED | frozenset(
-    # measures, times, quantities, and `and so on`
-    "hrs yrs lbs oz tbsp tsp temp avg hab seg std jh jhs mio mrd jew entspr allg sog bzgl inkl"
-    " exkl zzgl ggf usw uvm osv jne yms mfl mv itd itp atd apod aj tzn tzw mln mld mil milj mill"
-    " stk szt kpl tsk msk rkl tl klo kl godz hod stol tis tys млн млрд тыс тис шт коп кв сек хв"
-    " рр гг вв др табл обл enz etc ecc vb dll dsb dkk"
-    # references
-    " fig figs eq eqs sec ch chap vol vols ed eds pp art arts artt kap hfst rozdz rys obr tab odst"
-    " písm alin lim cf cfr vgl vrt jfr jf srov por zob bkz hlm pág págs pag pagg blz sid str стр"
-    " рис гл изд стор див ibid réf ref abb bd bind bnd uppl utg vyd wyd nr núm num nro hrsg aufl"
-    # persons, places, institutions and others
-    " dept depto dpto govt assoc univ corp inc ltd ltda cia cie est orig misc esp ext tél tlf tfno"
-    " mme mlle mgr sr sra hr fr hra ing inż avv dott geom exmo excmo syn nar synt geb ur zm род ум"
-    " enl ang iflg vedr gem lt ult popř příp např resp ev evtl eventuell env aprox máx mín maks"
-    " min max ca cca env ekv esim bijv evt excl incl div зв напр макс мин бл ок см ср янв фев авг"
-    " сент окт нояб дек jan feb febr mar apr aug sept okt oct nov dec janv févr juil déc dép tammik"
-    " ex ej".split()
+# After these, a number does not begin a sentence, nor does a lower-case letter.
+BEFORE_NUMBERS = frozenset(
+    "approx aprox env ca cca máx mín maks макс прибл"
+    " fig figs eq eqs chap vol vols pp arts artt kap hfst rozdz rys obr odst písm alin cfr vgl vrt"
+    " jfr srov zob bkz hlm pág págs pagg blz стр рис табл гл изд стор ibid réf nr núm nro"
+    " tél tlf tfno kl klo godz febr apr aug sept okt oct nov dec янв фев авг сент окт нояб janv"
+    " févr juil déc tammik".split()
+)
+
+# After these, a lower-case letter does not begin a sentence; a capital letter can.
+BEFORE_LOWER_CASE = BEFORE_NUMBERS | frozenset(
+    # measures, quantities, and `and so on`
+    "hrs yrs lbs oz tbsp tsp temp avg hab std jh jhs mio mrd jew entspr allg sog bzgl inkl exkl"
+    " zzgl ggf usw uvm osv jne yms mfl mv itd itp atd apod tzn tzw mln mld milj mill stk szt kpl tsk"
+    " msk rkl hod stol tis tys млн млрд тыс тис шт коп кв сек хв рр гг вв др обл enz etc ecc vb dll"
+    " dsb dkk"
+    # references, persons, places, institutions and others
+    " abb bnd uppl utg vyd wyd hrsg aufl див dept depto dpto govt assoc univ corp inc ltd"
+    " ltda orig misc esp mme mlle mgr sra hra inż avv geom exmo excmo nar enl ang iflg vedr ult"
+    " popř příp např resp evtl ekv esim bijv evt excl incl ekskl зв напр см ср ej".split()
 )

@@ -48,7 +48,7 @@ _DOMAINS = (
     "|com|org|net|edu|gov|mil|info|biz|cn|cz|dk|eu|fi|fr|gr|hu|jp|kr|nl|nz|pl|ru|tv|ua|uk|za)"
 )
 # The condition on what precedes follows the first digit, so that the search jumps to digits.
-# The separators of Persian and Arabic numbers are among those of other numbers.
+# Persian and Arabic separators may be mixed with others.
 _AMOUNT = r"\d(?<![\w.,:٫٬]\d)\d*(?:[.,٫٬]\d+)*"
 _DIGITS = re.compile(r"\d")
 _UNIT = (
@@ -61,6 +61,10 @@ _IN_URL = r"[^\s()<>\"“”«»\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
 # After the full stop of a measure, whose unit is hardly ever written with a full stop
 _UNITS = ("kg", "[ckm]m", "°[CF]")
 AFTER_UNIT = f"(?:{'|'.join(rf'(?<=[0-9]{x}.)|(?<=[0-9] {x}.)' for x in _UNITS)})"
+# Endings of German nouns before the feminine `in`, and feminine and plural endings in French
+_AGENT = r"(?<=er|nt|st|or|ur|at)"
+_FEMININE = r"(?:[elnstv]?es?|s|x|t?rices?|ères?|euses?)"
+_QUOTED = r"[^'’]{1,60}\w['’](?!\w)"  # what follows the first quotation mark, up to the last one
 # Extensions of file names, without some that are frequent words, such as `dat`, `ini` and `tar`
 _EXTENSIONS = (
     "pdf|txt|[ct]sv|json|ya?ml|x?html?|xml|toml|cfg|conf|log|md|rst|tex|bib|docx?|odt|rtf|xlsx?"
@@ -150,19 +154,19 @@ PATTERNS = {
         re.compile(rf"(?<!{_WORD})(?<!\.)(?:C\+\+|[CF]#)(?!{_WORD}|[+#])"),
         True,
     ),
-    # As German `Schüler*innen`, `Lehrer/-innen` and `jede*r`, and French `étudiant·e·s`
+    # As German `Schüler*innen`, `Lehrer:in` and `jede*r`, and French `étudiant·e·s`
     "gendered word": Pattern(
-        re.compile(r"[*:/·]-?[a-zé]"),
+        re.compile(r"[*:/·]-?[a-zè]"),
         re.compile(
-            rf"(?<!{_WORD})(?:[A-ZÄÖÜ]{_IN_NAME}{{2,}}(?:[*:](?:in|innen)|/-?innen)"
-            rf"|{_IN_NAME}{{3,}}(?:\*[rnms]|(?:·[a-zé]{{1,5}})+))(?!{_WORD}|[*:/·-]\w)"
+            rf"(?<!{_WORD})(?:[A-ZÄÖÜ]{_IN_NAME}{{2,}}(?:(?:[*:]|/-?)innen|{_AGENT}[*:]in)"
+            rf"|{_IN_NAME}{{2,}}e\*[rn]|{_IN_NAME}{{2,}}(?:·{_FEMININE})+)(?!{_WORD}|[*:/·-]\w)"
         ),
         True,
     ),
     # As '98 and ’90s; but an apostrophe before two digits can also be a quotation mark.
     "year": Pattern(
         re.compile(r"['’]\d\d"),
-        re.compile(r"['’](?<!\S.)\d\ds?(?![\w'’])"),
+        re.compile(rf"['’](?<!\S.)\d\ds?(?![\w'’%]|[.,:/-]\d|{_QUOTED})"),
         True,
         min_matches=1,
     ),
@@ -233,6 +237,7 @@ PATTERNS = {
 
 # Not the end of an HTML entity, such as `&#39;` or `&quot;`
 _NO_ENTITY = "".join(f"(?<!&[#\\w]{{{n}}};)" for n in range(2, 9))
+_EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]"
 # Punctuation marks that are tokens: a match begins and ends with one. A treebank seldom has all
 # quotation marks of its language. Not among them is what some treebanks make a part of a longer
 # token: apostrophes, quotation marks between letters (as in Hebrew abbreviations), and brackets
@@ -254,9 +259,10 @@ MARKS = {
         r"|(?:(?<=[^\W\d_]{3}.)|(?<=[\"“„«”»][^\W\d_]{2}.))(?=[\"”»“](?:\s|\Z)))"
     ),
     "dashes": re.compile("[—―]"),
-    # Next to a word, or behind a punctuation mark
+    # After a word; and, if it is not one of several, before a word or after a punctuation mark
     "emoji": re.compile(
-        "[\u2600-\u27bf\U0001f300-\U0001faff](?:\ufe0f?(?=\\w)|(?<=[\\w.!?…,;:)].))"
+        rf"{_EMOJI}(?:(?<!{_EMOJI}.)(?<!\ufe0f.)\ufe0f?(?=\w)"
+        rf"|(?<=[\w.!?…,;:)].)(?!\ufe0f?{_EMOJI}))|[\U0001f300-\U0001faff](?<=\w.)"
     ),
 }
 

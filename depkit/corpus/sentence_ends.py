@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 
-from depkit.corpus.abbreviations import INNER, UNSPACED
+from depkit.corpus.abbreviations import BEFORE_LOWER_CASE, BEFORE_NUMBERS, UNSPACED
 from depkit.corpus.list_items import LIST_MARK
 from depkit.corpus.patterns import AFTER_UNIT, EMOTICON
 
@@ -45,11 +45,8 @@ _OUTSIDE = BEFORE_CAPITALS | {"exclamation marks", LOWER_CASE}
 # treebanks for a rule to be used.
 CONTINUATIONS = {
     "initials": 0, "first initials": 0, "middle initials": 0, "spaced marks": 0, "ellipses": 3,
-    "capitals": 0, "list marks": 0, "abbreviations": 0, "short words": 0,
-    "first words": 0,
+    "capitals": 0, "list marks": 0, "abbreviations": 0, "first words": 0,
 }  # fmt: skip
-# Rules of words before lower-case letters, with which the sentences of some treebanks begin
-BEFORE_LOWER_CASE = frozenset({"abbreviations", "short words"})
 # The rules that no sentence ends where `is_joined`, `is_enclosed` or `is_unfinished` returns True
 JOINED, ENCLOSED, UNFINISHED = "joined characters", "enclosed words", "unfinished sentences"
 NAMES = (*ENDS, *CONTINUATIONS, JOINED, ENCLOSED, UNFINISHED)
@@ -74,9 +71,8 @@ _SPACED_MARK = re.compile(r"(?<=\s)(?:[,;/%)\]}](?!\S)|»(?!\w))")
 _ELLIPSIS = re.compile(rf"(?:…|\.(?<=\.\.\.))(?=\s+({_LETTER}))")
 _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
 _AFTER_WORD = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}|\d))")
-_OPENING_WORD = re.compile(rf"(?:\A|[.!?…]\s){_LETTER}++(?=\s+\d)")
-_LONGEST_SHORT_WORD = 4  # letters
-_ET_AL = re.compile(r"\.(?<=\bet al\.)(?=\s)", re.IGNORECASE)
+_OPENING_WORD = re.compile(rf"(?:\A|[.!?…]\s){_LETTER}++(?=[^\S\n]+\d)")
+_ET_AL = re.compile(rf"\.(?<=\bet al\.)(?=\s+([(\[\d]|{_LETTER}))", re.IGNORECASE)
 # The first letter of a sentence after another sentence
 _BEGINNING = re.compile(rf"[.!?…][\"'”»’)\]]*\s+[\"'“«„‘(\[]*({_LETTER})")
 _LONGEST_IN_CAPITALS = 3  # letters
@@ -131,7 +127,7 @@ def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
                 continue
             if name in _OUTSIDE and _is_between_marks(text, match.start()):
                 continue
-            if name == LOWER_CASE and _word_before(text, match.start()) in INNER:
+            if name == LOWER_CASE and _word_before(text, match.start()) in BEFORE_LOWER_CASE:
                 continue
             is_speech = name == "closed sentences" and match[0][0] in "?!"
             needs_capital = is_speech or name in BEFORE_CAPITALS
@@ -185,10 +181,9 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
     ellipses: an ellipsis before a lower-case letter.
     capitals: the full stop of one to three letters, the first of which is a capital one, before a
         lower-case letter, as in `EE. UU. desde 1999`.
-    abbreviations: the full stop of one of `abbreviations.INNER` before a lower-case letter or a
-        digit, unless sentences seem to begin with lower-case letters; and that of `et al.`
-    short words: the full stop of one to four letters before a lower-case letter, unless sentences
-        seem to begin with lower-case letters; they probably are an abbreviation.
+    abbreviations: the full stop of one of `abbreviations.BEFORE_LOWER_CASE` before a lower-case
+        letter, and of one of `abbreviations.BEFORE_NUMBERS` before a digit, unless sentences seem
+        to begin with lower-case letters; and that of `et al.` before anything but a capital letter.
     first words: the last letter of the first word of a sentence before a number, as in `On 5 May`.
     """
     names = set(names)
@@ -219,22 +214,18 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
         for match in _OPENING_WORD.finditer(text):
             yield match.end() - 1
     if "abbreviations" in names:
-        for match in _ET_AL.finditer(text):
-            yield match.start()
-    if not names.isdisjoint(BEFORE_LOWER_CASE) and not _is_lower_case(text):
-        for match in _AFTER_WORD.finditer(text):
-            word, is_lower = _word_before(text, match.start()), match[1].islower()
-            if "abbreviations" in names and word in INNER and (is_lower or match[1].isdecimal()):
-                yield match.start()
-            is_short = word.isalpha() and len(word) <= _LONGEST_SHORT_WORD
-            if "short words" in names and is_short and is_lower:
-                yield match.start()
+        yield from (x.start() for x in _ET_AL.finditer(text) if not x[1].isupper())
+        if not _is_lower_case(text):
+            for match in _AFTER_WORD.finditer(text):
+                known = BEFORE_NUMBERS if match[1].isdecimal() else BEFORE_LOWER_CASE
+                if not match[1].isupper() and _word_before(text, match.start()) in known:
+                    yield match.start()
 
 
 def _word_before(text: str, offset: int) -> str:
-    """Return the word before the character at an offset, in lower case, or its end if it is long.
+    """Return the word before the character at an offset, in lower case.
 
-    Only a word may precede the character.
+    A long word is cut to its last characters. A word must precede the character.
     """
     word = text[max(0, offset - _WINDOW) : offset].split()[-1].lstrip(_BEFORE_WORDS)
     return unicodedata.normalize("NFC", word.lower())

@@ -10,7 +10,6 @@ import numpy as np
 from depkit.corpus.patterns import HYPHENS, MARKS, PATTERNS, find_marks, find_matches
 from depkit.corpus.sentence_ends import (
     BEFORE_CAPITALS,
-    BEFORE_LOWER_CASE,
     CONTINUATIONS,
     ENCLOSED,
     ENDS,
@@ -59,9 +58,10 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
 
     At most a tenth of the places that a rule finds contradict it, and for JOINED, ENCLOSED and
     UNFINISHED at most one in a hundred ends of sentences. Of several treebanks, only the one as
-    which text is split is considered, but all for CONTINUATIONS except BEFORE_LOWER_CASE, because
-    they are rare. The rules of BEFORE_CAPITALS and of middle initials are not used where nouns are
-    capitalised.
+    which text is split counts, except for CONTINUATIONS: most are rare, so all treebanks count. For
+    abbreviations, only the first counts, too, because in treebanks of speech, sentences can begin
+    with lower-case letters. The rules of BEFORE_CAPITALS and of middle initials are not used where
+    nouns are capitalised.
     """
     first = [passage for passage in passages if passage.treebank == 0]
     words = _INNER_WORD.findall("\n".join(passage.text for passage in first))
@@ -75,7 +75,7 @@ def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
             continue
         is_end = [
             passage.ends[offset] == SENTENCE
-            for passage in (first if name in ENDS or name in BEFORE_LOWER_CASE else passages)
+            for passage in (first if name in ENDS or name == "abbreviations" else passages)
             for offset in find(passage.text, [name])
         ]
         num_wrong = sum(end != (name in ENDS) for end in is_end)

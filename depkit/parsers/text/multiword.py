@@ -18,7 +18,7 @@ Words = tuple[str, ...]
 
 _APOSTROPHES = dict.fromkeys("’‘ʼ´`＇", "'")
 _PLAIN = str.maketrans(_APOSTROPHES | dict.fromkeys("‐‑", "-"))
-_INVISIBLE = "\u00ad\u200b"  # soft hyphens and spaces without a width
+_INVISIBLE = "\u00ad\u200b"  # soft hyphens and zero-width spaces
 _WITHOUT_INVISIBLE = str.maketrans(dict.fromkeys(_INVISIBLE))
 
 # The limits of the words of a token, so that a small table does not make a text thousands of times
@@ -120,7 +120,10 @@ class MultiwordTable:
         return None
 
     def _fold(self, text: str) -> str:
-        """Return a text in lower case, without variants of characters and invisible ones."""
+        """Return a text in lower case, composed, without invisible characters.
+
+        Apostrophes and hyphens are those of ASCII.
+        """
         plain = straighten(lower(text, self.dotless))
         if plain.isascii():
             return plain

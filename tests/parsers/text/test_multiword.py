@@ -123,7 +123,7 @@ def test_frequent_tokens_that_are_always_split_are_split_in_any_case():
 
 
 @pytest.mark.parametrize("token", ["cha\u00admase", "CHA\u200bMA‑SE", "cha\u0301-ma-se"])
-def test_variants_of_characters_are_split_as_the_characters(token):
+def test_tokens_with_variant_or_invisible_characters_are_split(token):
     """Hyphens that do not break, soft hyphens, and decomposed letters."""
     known = ["chamase", "chama-se", "chá-ma-se"]
     table = build_multiword_table([(form, ("chama", "se")) for form in known for _ in range(3)])
