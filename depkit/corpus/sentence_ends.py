@@ -72,7 +72,11 @@ _ELLIPSIS = re.compile(rf"(?:…|\.(?<=\.\.\.))(?=\s+({_LETTER}))")
 _CAPITALS = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}))")
 _AFTER_WORD = re.compile(rf"\.(?<={_LETTER}\.)(?=\s+({_LETTER}|\d))")
 _OPENING_WORD = re.compile(rf"(?:\A|[.!?…]\s){_LETTER}++(?=[^\S\n]+\d)")
-_ET_AL = re.compile(rf"\.(?<=\bet al\.)(?=\s+([(\[\d]|{_LETTER}))", re.IGNORECASE)
+# The full stops of `et al.` and `p. ex.`
+_PHRASES = re.compile(
+    rf"\.(?:(?<=\bet al\.)|(?<=\bp\. ex\.)|(?<=\bpor ex\.))(?=\s+([(\[\d]|{_LETTER}))",
+    re.IGNORECASE,
+)
 # The first letter of a sentence after another sentence
 _BEGINNING = re.compile(rf"[.!?…][\"'”»’)\]]*\s+[\"'“«„‘(\[]*({_LETTER})")
 _LONGEST_IN_CAPITALS = 3  # letters
@@ -182,8 +186,9 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
     capitals: the full stop of one to three letters, the first of which is a capital one, before a
         lower-case letter, as in `EE. UU. desde 1999`.
     abbreviations: the full stop of one of `abbreviations.BEFORE_LOWER_CASE` before a lower-case
-        letter, and of one of `abbreviations.BEFORE_NUMBERS` before a digit, unless sentences seem
-        to begin with lower-case letters; and that of `et al.` before anything but a capital letter.
+        letter, or of a single letter, and of one of `abbreviations.BEFORE_NUMBERS` before a digit,
+        unless sentences seem to begin with lower-case letters; and that of `et al.` or `p. ex.`
+        before anything but a capital letter.
     first words: the last letter of the first word of a sentence before a number, as in `On 5 May`.
     """
     names = set(names)
@@ -214,11 +219,15 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
         for match in _OPENING_WORD.finditer(text):
             yield match.end() - 1
     if "abbreviations" in names:
-        yield from (x.start() for x in _ET_AL.finditer(text) if not x[1].isupper())
+        yield from (x.start() for x in _PHRASES.finditer(text) if not x[1].isupper())
         if not _is_lower_case(text):
             for match in _AFTER_WORD.finditer(text):
-                known = BEFORE_NUMBERS if match[1].isdecimal() else BEFORE_LOWER_CASE
-                if not match[1].isupper() and _word_before(text, match.start()) in known:
+                word = _word_before(text, match.start())
+                if match[1].isdecimal():
+                    is_inner = word in BEFORE_NUMBERS
+                else:
+                    is_inner = match[1].islower() and (word in BEFORE_LOWER_CASE or len(word) == 1)
+                if is_inner:
                     yield match.start()
 
 
