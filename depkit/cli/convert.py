@@ -78,9 +78,9 @@ def convert_command(
     if dependencies and not format_names & {PTB.name, None}:
         raise typer.BadParameter("it needs Penn trees as input", param_hint="--dependencies")
     format = OUTPUT_FORMATS[target] if target else format_from_filename(output)
-    if format_from_filename(output) is PTB:
+    if format is PTB:
         message = "nothing can be converted to bracketed trees; choose a file name without .mrg"
-        raise typer.BadParameter(f"{message} or .ptb", param_hint="-o")
+        raise typer.BadParameter(f"{message} or .ptb, or give --to", param_hint="-o")
     conventions = None
     if enhance or enhance_like:
         conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))

@@ -227,15 +227,23 @@ def _change_format(
 ) -> Iterator[Sentence]:
     """Convert sentences; raise FormatError if there are none, so that no file is written."""
     is_empty = True
+    width = 0  # of the first sentence
     for sentence in sentences:
         try:
             converted = convert(sentence, job.target or sentence.format, job.predicted, report)
             converted = _change_graph(converted, job)
-            if is_empty and converted.format == CONLLUP and not sentence.format == CONLLUP:
+            if is_empty and converted.format == CONLLUP and sentence.format != CONLLUP:
                 converted = with_global_columns(converted)
         except FormatError as error:
             problems.report(error)
         else:
+            # In CoNLL-U Plus, the comment # global.columns at the beginning is for all sentences.
+            columns = converted.lines[converted.rows[0]].count("\t") + 1
+            width = width or columns
+            if converted.format == CONLLUP and columns != width:
+                message = f"the sentence has {columns} columns, but the first one has {width};"
+                message = f"{message} convert files with different columns separately"
+                raise FormatError(*sentence.location(), message)
             is_empty = False
             yield converted
     if is_empty:

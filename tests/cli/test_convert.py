@@ -268,6 +268,29 @@ def test_broken_trees_are_reported_and_omitted(tmp_path: Path) -> None:
     assert isinstance(error, FormatError) and error.line == 2
 
 
+def test_sentences_of_conllu_plus_have_the_same_columns(rich: Path, tmp_path: Path) -> None:
+    plus, target = tmp_path / "plus.conllup", tmp_path / "out.conllup"
+    names = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC NER"
+    row = "1\tGo\t_\t_\t_\t_\t0\troot\t_\t_\tO\n\n"
+    plus.write_text(f"# global.columns = {names}\n{row}")
+    for files, message in (
+        ([rich, plus], "plus.conllup:2: the sentence has 11 columns, but the first one has 10"),
+        ([plus, rich], "the sentence has 10 columns, but the first one has 11"),
+    ):
+        error = run.failure(*files, "--to", "conllup", "-o", target)
+        assert isinstance(error, FormatError) and message in str(error)
+        assert not target.exists()
+    run(plus, "-o", target)
+    assert target.read_text() == plus.read_text()
+
+
+def test_the_suffix_of_trees_needs_a_format(rich: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.mrg"
+    assert "or give --to" in run(rich, "-o", target, code=2)[1]
+    run(rich, "--to", "conllu", "-o", target)
+    assert target.read_text() == RICH
+
+
 def test_missing_files_are_errors(rich: Path) -> None:
     run("--to", "conllx", code=2)
     assert isinstance(run.failure("/no/such.conllu", "--to", "conllx"), FileNotFoundError)
