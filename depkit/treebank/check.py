@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 
-from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, PTB
+from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, PTB, get_format
 from depkit.corpus.io import PathLike, complete_lines, is_bracketed_file, read
+from depkit.corpus.reader import read_lines
 from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
@@ -58,11 +59,15 @@ class Checker:
         source: PathLike | Iterable[str],
         encoding: str = "utf-8",
         format: str | None = None,
+        *,
+        line: int = 1,
     ) -> Iterator[Finding]:
-        """Yield all findings in a file, or in lines, in order; `format` is as for `read`.
+        """Yield all findings in a file, or in the lines of a CoNLL format, in order.
 
         The memory needed does not depend on the size of the file, except for its sent_ids. A file
-        that cannot be opened is a finding. Raises ValueError for an unknown encoding.
+        that cannot be opened is a finding. Raises ValueError for an unknown encoding or format.
+
+        format: as for `read`; line: the number of the first one of given lines.
         """
         file = os.fspath(source) if isinstance(source, str | os.PathLike) else "-"
         last_sentence = None
@@ -72,7 +77,12 @@ class Checker:
             if format is None and file != "-" and is_bracketed_file(file, encoding):
                 format = PTB.name
             is_bracketed = format == PTB.name
-            for sentence in read(source, format, encoding, strict=False):
+            if isinstance(source, str | os.PathLike):
+                sentences = read(source, format, encoding, strict=False)
+            else:
+                given_format = get_format(format) if format else None
+                sentences = read_lines(source, given_format, strict=False, line=line)
+            for sentence in sentences:
                 last_sentence = sentence
                 self.sentences += 1
                 self.words += len(sentence)
@@ -192,19 +202,28 @@ def check(
         ud: Whether to check as for a release of Universal Dependencies.
         train: The path of a training file to compare with.
         encoding: The encoding of the files.
-        format: The format of the file; None to recognise it.
+        format: The format of the file; by default, it is recognised, and sentences are checked in
+            their own.
 
     Raises:
-        ValueError: The encoding is unknown.
+        ValueError: The encoding or the format is unknown.
     """
     checker = Checker(ud, TrainingSet(train, encoding) if train else None)
     if isinstance(source, str | os.PathLike):
         return list(checker.check(source, encoding, format))
     findings: list[Finding] = []
+    number = 1  # of the next line
+
+    def count_lines(lines: Iterable[str]) -> Iterator[str]:
+        nonlocal number
+        for line in lines:
+            number += line != BOM
+            yield line
+
     # Sentences of one format are checked together, as if they were the content of a file.
     for name, group in groupby(each_sentence(source), lambda sentence: sentence.format.name):
-        lines = chain.from_iterable(complete_lines(group))
-        findings += checker.check(lines, format=format or name)
+        lines = count_lines(chain.from_iterable(complete_lines(group)))
+        findings += checker.check(lines, format=format or name, line=number)
     return findings
 
 

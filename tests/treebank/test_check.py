@@ -285,6 +285,18 @@ def test_all_findings_in_a_text(text: str) -> None:
     assert ", ".join(f"{code} {line}" for code, line in find_codes(text)) == EXACT[text]
 
 
+def test_line_numbers_continue_from_format_to_format() -> None:
+    make = depkit.Sentence.from_words
+    columns = {"head": [0], "deprel": ["root"]}
+    sentences = [
+        make(["Go"], {"sent_id": "a", "text": "Go"}, format, **columns)
+        for format in ("conllu", "conllx", "conllu")
+    ]
+    (finding,) = depkit.check(sentences)
+    assert (finding.line, finding.code) == (9, "sent-id-again")
+    assert "the sentence in -:3 has the same sent_id" in finding.message
+
+
 def test_severities_depend_on_ud() -> None:
     assert severity("cycle") == severity("cycle", ud=True) == "error"
     assert (severity("no-text"), severity("no-text", ud=True)) == ("warning", "error")
