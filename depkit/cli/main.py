@@ -57,8 +57,8 @@ _MAX_MESSAGE = 2000  # characters; a message may quote a file
 
 DESCRIPTIONS = Path(__file__).parent / "descriptions"
 
-# What the handler of a signal has raised. While compiled code is imported, Python turns it into an
-# ImportError.
+# The exception that a signal handler raised, kept because an import of compiled code can replace it
+# by an ImportError.
 _raised_by_signal: BaseException | None = None
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
@@ -254,13 +254,14 @@ def run(arguments: list[str]) -> int:
         _print_error(f"{message}{see} {command} --help")
         return 2
     except Exception as error:
-        if isinstance(_raised_by_signal, SystemExit):
-            raise _raised_by_signal from None
+        if _raised_by_signal:
+            if isinstance(_raised_by_signal, SystemExit):
+                raise _raised_by_signal from None
+            _abandon_stdout()
+            return 130
         if debug:
             raise
         _abandon_stdout()
-        if _raised_by_signal:
-            return 130
         _print_error(describe(error))
         return 2 if isinstance(error, ConfigError) else 1
 

@@ -129,9 +129,11 @@ program.main()
 """
 
 
+@pytest.mark.parametrize("options", [[], ["--debug"]])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_import_is_no_internal_error(number, status):
-    command = [sys.executable, "-c", INTERRUPTED_IMPORT.replace("NUMBER", str(int(number)))]
+def test_an_interrupted_import_is_no_internal_error(number, status, options):
+    program = INTERRUPTED_IMPORT.replace("NUMBER", str(int(number)))
+    command = [sys.executable, "-c", program, *options]
     result = subprocess.run(command, capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (status, "")
 
