@@ -100,7 +100,10 @@ def final_name(name: object, target: Path) -> str | None:
 
 
 def is_temporary(name: str, target: str) -> bool:
-    """Return whether `name` is that of the directory of a temporary path; target: a file name."""
+    """Return whether this is the name of a directory that holds the temporary path of a file.
+
+    target: the name of the file.
+    """
     return name.startswith(f".{target}.") and name.endswith(".part")
 
 

@@ -25,7 +25,7 @@ from depkit.cli.site import (
 from depkit.cli.site.markdown import render_inline
 from depkit.cli.site.page import GENERATOR, Entry, Page, render_page
 from depkit.files.atomic import PathLike, atomic_directory
-from depkit.files.lock import remove_abandoned
+from depkit.files.lock import is_temporary, remove_abandoned
 from depkit.training.recipe import recipe_names, recipe_settings
 
 _ASSETS = ("site.css", "search.js")
@@ -52,7 +52,11 @@ def check_replaceable(directory: Path) -> None:
     if not directory.exists():
         return
     remove_abandoned(directory)
-    others = sorted(path.name for path in directory.iterdir() if not _is_of_site(path))
+    others = sorted(
+        path.name
+        for path in directory.iterdir()
+        if not (_is_of_site(path) or is_temporary(path.name, directory.resolve().name))
+    )
     if others:
         raise FileExistsError(
             f"{directory} has files that are not of a site, such as {others[0]}; choose another"

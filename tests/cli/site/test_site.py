@@ -14,6 +14,7 @@ from depkit.cli.model_tables import model_facts
 from depkit.cli.pages.inventory import commands
 from depkit.cli.site import make_site, write_site
 from depkit.cli.site.page import POLICY
+from depkit.files.atomic import atomic_directory
 from depkit.training.recipe import recipe_names
 from depkit.training.reference import all_settings
 from depkit.training.rows import all_rows
@@ -182,6 +183,15 @@ def test_a_site_is_replaced_and_other_directories_are_not(tmp_path, site, monkey
     assert {path.name for path in target.iterdir()} == site.keys()
     (tmp_path / "empty").mkdir()
     write_site(tmp_path / "empty")
+
+
+def test_what_another_process_is_writing_is_no_other_file(tmp_path, site, monkeypatch):
+    monkeypatch.setattr("depkit.cli.site.make_site", lambda: {"index.html": site["index.html"]})
+    target = tmp_path / "site"
+    target.mkdir()
+    with atomic_directory(target):
+        write_site(target)
+        assert (target / "index.html").exists()
 
 
 def test_a_failure_leaves_the_older_site(tmp_path, site, monkeypatch):
