@@ -143,7 +143,7 @@ def convert(
     end = sentence.line_end
     blank = ["_"] * size
     columns = [source.get(name, blank) for name in format.columns[1:-1]]
-    # The last column of each of these formats is one that the other formats do not have.
+    # The last column is blank: no two formats that get here share it.
     rows = list(map("\t".join, zip(numbers[1:-1], *columns, ["_" + end] * size, strict=True)))
     other_lines = _lines_without_words(sentence)
     comments = [line for line in other_lines if line[0] == "#"] if format.has_ranges else []

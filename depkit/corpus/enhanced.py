@@ -14,8 +14,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 
 PATH = ">"  # separates the labels of a path through empty nodes
-# The longest search for the paths of a sentence, in visited empty nodes and labels of paths. It is
-# far above that of real sentences: the number of paths can grow exponentially with that of nodes.
+# How many empty nodes and labels `collapse` may visit in one sentence. Real sentences need far
+# fewer; the number of paths can grow exponentially with that of empty nodes.
 MAX_PATH_LABELS = 100_000
 Relation = tuple[int, str]  # the position of the head, and the label
 
@@ -168,9 +168,9 @@ def expand(sentence: Sentence) -> Sentence:
     cells = [*graph.cells]
     for node, (word, relations) in enumerate(zip(preceding, graph.relations, strict=True)):
         expanded = set()
-        for position, labels in sorted(relations):
+        for position, path_label in sorted(relations):
             head = graph.ids[position]
-            *path, last = labels.split(PATH)
+            *path, last = path_label.split(PATH)
             for label in path:
                 if (head, label) not in ids:
                     ids[head, label] = f"{word}.{counts[word]}"
@@ -212,13 +212,14 @@ def _with_rows(
     words = set(sentence.rows)
     nodes = sorted([*sentence.rows, *sentence.empty_nodes()])
     last_nodes = dict(zip(preceding, nodes, strict=True))  # the last row of each word
+    line_end = sentence.line_end
     end = 0  # after the last line that has been copied
     for row, word, columns in zip(nodes, preceding, cells, strict=True):
         lines += sentence.lines[end:row]
         if row in words:
             rows.append(len(lines))
         further = inserted.get(word, ()) if last_nodes[word] == row else ()
-        lines += ["\t".join(x) + sentence.line_end for x in (columns, *further)]
+        lines += ["\t".join(x) + line_end for x in (columns, *further)]
         end = row + 1
     copy.lines, copy.rows = Column([*lines, *sentence.lines[end:]]), rows
     return copy

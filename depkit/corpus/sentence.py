@@ -1,6 +1,7 @@
 """Sentences, which consist of columns and of the original lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from operator import add, attrgetter
 from typing import TYPE_CHECKING, Any, overload
 
@@ -194,7 +195,7 @@ class Sentence:
     @property
     def line_end(self) -> str:
         r"""The line end of the rows, "\r\n" or "\n"."""
-        lines = (*self.lines[self.first_row :], *self.lines)
+        lines = chain(islice(self.lines, self.first_row, None), self.lines)
         first = next((line for line in lines if line.endswith("\n")), "")
         return "\r\n" if first.endswith("\r\n") else "\n"
 
@@ -508,8 +509,10 @@ def find_boundary(lines: Iterable[str], *keys: str) -> str:
     keys: "newdoc", "newpar" or both.
     """
     for line in lines:
-        if line[:1] == "#" and line[1:].partition("=")[0].split()[:1] in [[key] for key in keys]:
-            return line
+        if line[:1] == "#":
+            words = line[1:].partition("=")[0].split()
+            if words and words[0] in keys:
+                return line
         if line[:1].isdigit():
             break
     return ""
