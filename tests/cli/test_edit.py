@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from depkit.corpus.io import read
 from tests.cli.commands import Command
 from tests.conftest import HERE
@@ -47,13 +49,14 @@ def test_changed_trees_with_enhanced_dependencies_are_noted() -> None:
 def test_changed_forms_with_a_text_are_noted() -> None:
     rule = "pattern { X [form=dog] } commands { X.form = cat }"
     text = "# text = The dog\n1\tdog\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    assert "FORM has changed in 1 sentence, but not # text" in run(rule, "-", stdin=text)[1]
+    message = "the forms of 1 sentence have changed, but its comment # text has not"
+    assert message in run(rule, "-", stdin=text)[1]
     assert run(rule, "-", stdin=text.removeprefix("# text = The dog\n"))[1] == ""
 
 
 def test_notes_on_the_patterns_of_rules_are_printed() -> None:
     rule = "pattern { X [deprel=obj, upos=ZZZ] } commands { X.upos = X }"
-    assert run(rule, FILE, "-n")[1].startswith("depkit: note: deprel is a column, but no feature")
+    assert run(rule, FILE, "-n")[1].startswith("depkit: note: deprel is a column, not a feature")
 
 
 def test_rules_can_be_in_a_file(tmp_path: Path) -> None:
@@ -78,6 +81,16 @@ def test_files_that_are_read_are_not_replaced_by_others(tmp_path: Path) -> None:
     assert not new.exists()
     run(rules, treebank, "-o", treebank)
     assert treebank.read_text() == run(RULE, FILE)[0]
+
+
+def test_stdin_and_stdout_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("not read")
+    text = FILE.read_text()
+    out = run(RULE, "-", "-o", "new.conllu", "--changes", "-", stdin=text)[0]
+    assert len(out.splitlines()) == 3
+    assert Command("convert")("-", "--to", "conllu", stdin=text)[0] == text
+    assert Path("-").read_text() == "not read"
 
 
 def test_an_error_leaves_the_output_as_it_is(tmp_path: Path) -> None:

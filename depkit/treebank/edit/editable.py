@@ -142,7 +142,7 @@ class EditableGraph(Graph):
     ) -> None:
         """Put the new value of a feature into the cell to which it belongs."""
         if name in _COLUMNS:
-            self._cell(node, name)  # It raises FormatError if the format has no such column.
+            self._check_column(node, name)
             cells[node, name] = "_" if value is None else value
             return
         key = feature_key(name)
@@ -166,13 +166,17 @@ class EditableGraph(Graph):
             others.insert(names.index(key) if key in names else end, f"{key}={value}")
         cells[node, column] = "|".join(others) or "_"
 
-    def _cell(self, node: int, column: str) -> str:
+    def _check_column(self, node: int, column: str) -> None:
+        """Raise FormatError for a word if the format has no such column."""
         sentence = self.sentence
         if column not in sentence.format.columns:
             raise FormatError(
                 *sentence.location(node - 1), f"{sentence.format.name} has no column {column}"
             )
-        return sentence.column(column)[node - 1]
+
+    def _cell(self, node: int, column: str) -> str:
+        self._check_column(node, column)
+        return self.sentence.column(column)[node - 1]
 
 
 def change_sentence(

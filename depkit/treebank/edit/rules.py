@@ -42,8 +42,8 @@ class Application:
     Attributes:
         graph: The graph.
         nodes: The positions of the nodes by name.
-        edges: The edges by name, as they are now. One that a command has deleted stays here, so
-            that its label can still be copied.
+        edges: The edges by name, as they are now. One that a command has deleted, and one
+            that was not added, stays here, so that its label can still be copied.
     """
 
     graph: EditableGraph
@@ -54,7 +54,7 @@ class Application:
         """Change the label of an edge that has a name. Raises FormatError if it is not there."""
         old = self.edges[name]
         if old not in self.graph.edges:
-            self.fail(f"the label of {name} cannot be set: the sentence has no such edge any more")
+            self.fail(f"the label of {name} cannot be set: the sentence has no such edge")
         new = (old[0], old[1], label)
         self.graph.remove_edge(old)
         self.graph.add_edge(new)

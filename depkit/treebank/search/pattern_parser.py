@@ -477,8 +477,8 @@ def column_advice(feature: str) -> str:
     if feature not in _COLUMN_ADVICE:
         return ""
     return (
-        f"{feature} is a column, but no feature of a node; write {_COLUMN_ADVICE[feature]}"
-        f" ({graphs.MISC}{feature} is a feature of MISC)"
+        f"{feature} is a column, not a feature of a node; use {_COLUMN_ADVICE[feature]};"
+        f" for a feature of MISC with this name, write {graphs.MISC}{feature}"
     )
 
 

@@ -144,5 +144,5 @@ def test_a_regular_expression_with_too_many_groups_is_an_error() -> None:
 @pytest.mark.parametrize("clause", ["X [deprel=nsubj]", "X [!head]", "X []; X.deprel = X.form"])
 def test_columns_that_are_no_features_are_noted(clause: str) -> None:
     (note,) = parse_pattern(f"pattern {{ {clause} }}").notes
-    assert "is a column, but no feature of a node; write an edge" in note
+    assert "is a column, not a feature of a node; use an edge" in note
     assert parse_pattern("pattern { X [__MISC__head=2, Head=a] }").notes == []
