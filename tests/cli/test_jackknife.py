@@ -68,7 +68,7 @@ def test_jack_knifing_predicts_only_columns_with_values(tmp_path, capfd):
     """Columns without values are not reported; stdout contains only sentences."""
     file = tmp_path / "in.conllx"
     reduced = clear_columns(islice(depkit.read(TINY), 6), "lemma", "feats", "xpos")
-    depkit.write(reduced, file)
+    depkit.write(depkit.convert(reduced, "conllx"), file)
     assert run(["jackknife", str(file), "-q", *FOLDS]) == 0
     out, err = capfd.readouterr()
     assert err == ""
