@@ -44,7 +44,7 @@ from depkit.score.mistakes import (
     worst_sentence_rows,
 )
 from depkit.score.oracle import oracle_panel, oracle_rows
-from depkit.score.report import Options, rows
+from depkit.score.report import AnalysisTest, Options, rows
 from depkit.score.request import Plan, Request
 from depkit.score.significance import DEFAULT_SEED, choices
 
@@ -108,7 +108,7 @@ def analyze_command(
     top: Annotated[int | None, option(ANALYSIS, min=1, show_default=str(TOP))] = None,
     rer: Annotated[bool, option(ANALYSIS, "--rer")] = False,
     confidence: Confidence = False,
-    test: Annotated[Literal["ar", "bootstrap"] | None, option(ANALYSIS)] = None,
+    test: Annotated[AnalysisTest | None, option(ANALYSIS)] = None,
     seed: Annotated[int, options.seed_option("--confidence, --test and --plot")] = DEFAULT_SEED,
     train: Annotated[str | None, option(DATA, metavar="FILE")] = None,
     where: options.Where = "",
@@ -160,7 +160,7 @@ def analyze_command(
         )
     request.check(plan, len(preds))
     evaluator.refuse(where=where)
-    selection = make_where(where)
+    selection = make_where(where, options.note_printer(quiet))
     if plot:
         check_plot_path(plot)
     options.check_inputs([gold, *preds, train or ""], quiet)

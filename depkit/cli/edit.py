@@ -15,12 +15,13 @@ from depkit.cli.options import (
     Quiet,
     check_inputs,
     note_printer,
+    overrides_suffix,
     progress_bars,
     verbose_flag,
 )
 from depkit.cli.output import print_message
 from depkit.cli.search import read_pattern
-from depkit.corpus.io import read, write
+from depkit.corpus.io import read, write_rows
 from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import check_writable
 from depkit.files.progress import reading_bar
@@ -91,13 +92,15 @@ def edit_command(
             for _ in results(table):
                 pass
         else:
-            write(results(table), output, encoding)
+            any_suffix = overrides_suffix(source, files, output)
+            write_rows(results(table), output, encoding, any_suffix=any_suffix)
     if stale_deps:
         changed = f"{_count(stale_deps, 'tree')} changed, but not the column DEPS of the same words"
         note(f"{changed}; correct their enhanced dependencies as well")
     if stale_texts:
-        changed = f"FORM has changed in {_count(stale_texts, 'sentence')}, but not # text"
-        note(f"{changed}; correct the text, and the multiword tokens if there are any")
+        rest = "its comment # text has" if stale_texts == 1 else "their comments # text have"
+        changed = f"the forms of {_count(stale_texts, 'sentence')} have changed, but {rest} not"
+        note(f"{changed}; check the text and the multiword tokens")
     if not editing.sentences:
         note("nothing has changed")
     if verbose and not quiet:

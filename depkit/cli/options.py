@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -11,6 +11,7 @@ import typer
 
 from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAINING, option
 from depkit.cli.output import print_message
+from depkit.corpus.formats import format_from_filename
 from depkit.files.hub import PREFIX
 from depkit.files.storage import is_url
 from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
@@ -126,7 +127,7 @@ Where = Annotated[
         "--where",
         metavar="PATTERN",
         help="Use only the sentences that match this pattern, or the pattern in this file; see"
-        " depkit search.",
+        " depkit search. Enhanced relations, such as E:nsubj, are searched if it names them.",
         rich_help_panel=DATA,
     ),
 ]
@@ -332,6 +333,13 @@ def check_training(files: Sequence[str], punct: str, quiet: bool) -> None:
     """Check the files that a training reads, as `check_inputs` does, and the option --punct."""
     check_inputs(files, quiet)
     check_punct(punct or "keep")
+
+
+def overrides_suffix(source: str | None, files: Iterable[str], output: str) -> bool:
+    """Return whether --from overrides the suffix of the output, as that of a file to be read."""
+    named = format_from_filename(output)
+    is_other = bool(source and named and named.name != source)
+    return is_other and named in map(format_from_filename, files)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def report_command(
         evalb=evalb, encoding=encoding,
     )  # fmt: skip
     evaluator.refuse(where=where)
-    selection = make_where(where)
+    selection = make_where(where, options.note_printer(quiet))
     data = evaluator.read(gold, preds, columns=("form",), probabilities=None, where=selection)
     notes = list(map(name_options, evaluator.warnings(data.evaluations)))
     for note in () if quiet else notes:

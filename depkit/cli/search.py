@@ -9,7 +9,15 @@ from typing import Annotated, Any, Literal, TextIO
 import typer
 
 from depkit.cli.help import DATA, OUTPUT, option
-from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
+from depkit.cli.options import (
+    Encoding,
+    From,
+    Quiet,
+    check_inputs,
+    note_printer,
+    progress_bars,
+    verbose_flag,
+)
 from depkit.cli.output import needs_colour, print_message
 from depkit.cli.tables import Table, render_table
 from depkit.corpus.formats import PTB, format_from_filename
@@ -56,16 +64,14 @@ def search_command(
 ) -> None:
     """Find the sentences of treebanks that match a pattern of the query language Grew."""
     chosen = _choose_layout(layout, output, bool(fields), count or bool(by))
-    search = prepare_search(pattern, enhanced, "PATTERN")
+    note = note_printer(quiet)
+    search = prepare_search(pattern, enhanced, name="PATTERN", note=note)
     with _pattern_errors("--by"):
         keys = {text: parse_key(text, search) for text in by or []}
     with _pattern_errors("--fields"):
         columns = {text: parse_field(text, search) for text in _split_fields(fields)}
     check_inputs(files, quiet)
     check_writable(output)
-    if not quiet:
-        for note in search.pattern.notes:
-            print_message(f"depkit: note: {note}")
     totals: Counter[str] = Counter()  # the matches of each file
     sentences = 0
 
@@ -130,25 +136,29 @@ def _count(
     return clusters, sentences
 
 
-def prepare_search(pattern: str, enhanced: bool | None, name: str) -> Search:
+def prepare_search(
+    pattern: str, enhanced: bool | None, *, name: str, note: Callable[[str], None]
+) -> Search:
     """Parse a pattern, or the file that contains it; a wrong one is a mistake in the usage.
 
     enhanced: whether enhanced dependencies are searched as well; None if the pattern decides, which
     then names such relations or not. name: the name of the argument or option with the pattern.
+    note: prints the notes on the pattern.
     """
     text = read_pattern(pattern, name)
-    try:
+    with _pattern_errors(name):
         parsed = parse_pattern(text)
-        return Search(parsed, parsed.names_enhanced if enhanced is None else enhanced)
-    except PatternError as error:
-        raise typer.BadParameter(str(error), param_hint=name) from None
+        search = Search(parsed, parsed.names_enhanced if enhanced is None else enhanced)
+    for note_text in parsed.notes:
+        note(note_text)
+    return search
 
 
-def make_where(pattern: str) -> Where | None:
-    """Return which sentences --where selects; None if the pattern is ""."""
+def make_where(pattern: str, note: Callable[[str], None]) -> Where | None:
+    """Return which sentences --where selects; None if the pattern is "". note: prints notes."""
     if not pattern:
         return None
-    search = prepare_search(pattern, None, "--where")
+    search = prepare_search(pattern, None, name="--where", note=note)
     return Where(" ".join(pattern.split()), search.accepts)
 
 

@@ -15,16 +15,24 @@ from depkit.cli.options import (
     From,
     Output,
     Quiet,
+    check_directory,
     check_inputs,
     note_printer,
+    overrides_suffix,
     progress_bars,
     verbose_flag,
 )
 from depkit.cli.output import print_message
 from depkit.cli.search import prepare_search
-from depkit.corpus.cleaning import restore_wrapper
 from depkit.corpus.formats import PTB
-from depkit.corpus.io import read, write, write_as_read, write_trees
+from depkit.corpus.io import (
+    bracketed_trees,
+    keeps_trees,
+    read,
+    write,
+    write_as_read,
+    write_trees,
+)
 from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import check_writable
 from depkit.files.encodings import BOM
@@ -62,7 +70,7 @@ def select_command(
     shuffle: Annotated[bool, option(OUTPUT, "--shuffle")] = False,
     seed: Annotated[int, option(OUTPUT, min=0, envvar="DEPKIT_SEED")] = 0,
     output: Output = "-",
-    output_dir: Annotated[str, option(OUTPUT, metavar="DIR")] = "",
+    output_dir: Annotated[str, option(OUTPUT, metavar="DIR", callback=check_directory)] = "",
     source: From = None,
     encoding: EncodingOfTreebanks = "utf-8",
     quiet: Quiet = False,
@@ -77,9 +85,7 @@ def select_command(
         message = "it contradicts --output-dir; give only one of them"
         raise typer.BadParameter(message, param_hint="--output")
     note = note_printer(quiet)
-    searches = [prepare_search(pattern, None, "--where") for pattern in where or []]
-    for note_text in (text for search in searches for text in search.pattern.notes):
-        note(note_text)
+    searches = [prepare_search(pattern, None, name="--where", note=note) for pattern in where or []]
     check_inputs([*files, *(without or [])], quiet)
     if not output_dir:
         check_writable(output)
@@ -95,7 +101,7 @@ def select_command(
             )
 
         sentences = ((file, read(file, source, encoding)) for file in files)
-        items = filter(keep, _check_formats(read_items(sentences)))
+        items = filter(keep, _check_formats(read_items(sentences), output))
         chosen = _choose(items, amounts, by, stratify=stratify, seed=seed)
         if shuffle:
             held = list(chosen)
@@ -106,7 +112,8 @@ def select_command(
             writer.write_parts(chosen, output_dir, encoding)
         else:
             prepared = (writer.prepare(item, part) for item, part in chosen)
-            write_as_read(prepared, output, encoding)
+            any_suffix = overrides_suffix(source, files, output)
+            write_as_read(prepared, output, encoding, any_suffix=any_suffix)
     leakage.report(note)
     writer.report(note, verbose and not quiet)
 
@@ -190,12 +197,12 @@ def _choose(
                 yield item, part
 
 
-def _check_formats(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items; raise FormatError if a file has another format than the first one."""
+def _check_formats(items: Iterable[Item], output: str) -> Iterator[Item]:
+    """Yield the items; raise FormatError if they would be written in different formats."""
     format = None
     for item in items:
         sentence = item.sentence
-        own = PTB if sentence.constituents else sentence.format
+        own = PTB if keeps_trees(sentence, output) else sentence.format
         format = format or own
         if own != format:
             message = f"it is in {own.name}, but other files are in {format.name};"
@@ -284,8 +291,8 @@ class _Writer:
             ]
             for item, part in (first, *chosen):
                 sentence = self.prepare(item, part)
-                if is_tree and sentence.constituents:
-                    write_trees([restore_wrapper(sentence.constituents)], streams[part])
+                if is_tree:
+                    write_trees(bracketed_trees([sentence]), streams[part])
                     continue
                 lines = sentence.lines
                 is_later = lines[0] == BOM and self.sentences[part] > 1

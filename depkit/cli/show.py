@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from depkit.cli.options import Encoding, Quiet, Where, check_inputs, verbose_flag
+from depkit.cli.options import Encoding, Quiet, Where, check_inputs, note_printer, verbose_flag
 from depkit.cli.output import Color, needs_colour, print_message
 from depkit.cli.search import make_where
 from depkit.drawing.trees import svg, tikz
@@ -60,7 +60,7 @@ def show_command(
         raise typer.BadParameter("an image always has arcs", param_hint="--style")
     if image and width is not None:
         raise typer.BadParameter("the width of an image is fixed", param_hint="--width")
-    selection = make_where(where)
+    selection = make_where(where, note_printer(quiet))
     check_inputs([file, diff or ""], quiet)
     num_read = num_drawn = 0
 

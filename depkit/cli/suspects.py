@@ -56,7 +56,7 @@ def suspects_command(
     if as_page and as_json:
         message = "it cannot be used with an HTML page; leave it out, or name another file"
         raise typer.BadParameter(message, param_hint="--json")
-    selection = make_where(where)
+    selection = make_where(where, options.note_printer(quiet))
     files = [treebank, *(parses or [])]
     options.check_inputs(files, quiet)
     check_writable(output)

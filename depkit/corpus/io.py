@@ -199,20 +199,50 @@ def keeps_trees(sentence: Sentence, target: PathLike) -> bool:
     return sentence.constituents is not None and not is_other
 
 
-def write_as_read(sentences: Iterable[Sentence], target: PathLike, encoding: str = "utf-8") -> int:
+def write_as_read(
+    sentences: Iterable[Sentence],
+    target: PathLike,
+    encoding: str = "utf-8",
+    *,
+    any_suffix: bool = False,
+) -> int:
     """Write sentences in the format of the files that they were read from; return their number.
 
-    If `keeps_trees` is true of the first sentence, all of them are written as bracketed trees: one
-    per line, with the outer bracket of the file, but without empty elements. Otherwise, and for the
-    errors, see `write`.
+    If `keeps_trees` is true of the first sentence, all of them are written as bracketed trees, see
+    `bracketed_trees`. Otherwise, see `write_rows`, also for `any_suffix`; the errors are those of
+    both.
     """
     iterator = iter(sentences)
     opening = list(islice(iterator, 1))
     sentences = chain(opening, iterator)
     if not any(keeps_trees(sentence, target) for sentence in opening):
+        return write_rows(sentences, target, encoding, any_suffix=any_suffix)
+    return write_trees(bracketed_trees(sentences), target, encoding)
+
+
+def bracketed_trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
+    """Yield the trees of sentences with the outer bracket of their file.
+
+    They have no empty elements. Raises FormatError for a sentence that has no tree.
+    """
+    for sentence in sentences:
+        if sentence.constituents is None:
+            message = "the sentence has no bracketed tree to write; choose another format"
+            raise FormatError(*sentence.location(), message)
+        yield restore_wrapper(sentence.constituents)
+
+
+def write_rows(
+    sentences: Iterable[Sentence], target: PathLike, encoding: str, *, any_suffix: bool
+) -> int:
+    """Write sentences to a file as `write` does, and return their number.
+
+    any_suffix: whether the suffix of the file may be that of another text format.
+    """
+    if not any_suffix or format_from_filename(os.fspath(target)) is PARQUET:
         return write(sentences, target, encoding)
-    trees = (sentence.constituents for sentence in sentences)
-    return write_trees((restore_wrapper(tree) for tree in trees if tree), target, encoding)
+    with open_output(target, encoding) as stream:
+        return write(sentences, stream)
 
 
 @contextmanager

@@ -43,12 +43,13 @@ def is_rereadable(path: PathLike) -> bool:
 def file_identity(path: PathLike) -> object:
     """Return a value that is the same for all names of a file; None if it is not a regular file.
 
-    For a URL, the value is the URL itself, whether or not there is a file; file:// names a path.
+    `-` is stdin or stdout, not a file with this name. For a URL, the value is the URL itself,
+    whether or not there is a file; file:// names a path.
     """
     name = os.fspath(path).removeprefix("file://")
     if is_url(name):
         return name
-    status = os.stat(name) if os.path.isfile(name) else None
+    status = os.stat(name) if name != "-" and os.path.isfile(name) else None
     return status and (status.st_dev, status.st_ino)
 
 

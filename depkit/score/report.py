@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from depkit.score.significance import (
     p_values,
 )
 
-TESTS = ("ar", "bootstrap")
+AnalysisTest = Literal["ar", "bootstrap"]
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def analyze(
     """
     if not preds:
         raise ValueError("analyze needs the trees of at least one system, after the gold trees")
-    if test is not None and test not in TESTS:
-        message = f"there is no test '{test}'; choose from {', '.join(TESTS)}"
+    if test is not None and test not in get_args(AnalysisTest):
+        message = f"there is no test '{test}'; choose from {', '.join(get_args(AnalysisTest))}"
         raise ArgumentError("test", message)
     if test is not None and len(preds) < 2:
         raise ArgumentError("test", "it compares systems, so give two or more")

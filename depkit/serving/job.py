@@ -65,7 +65,7 @@ class Totals:
 
 def check_overwriting(sources: Iterable[str], targets: Iterable[str]) -> None:
     """Raise ConfigError if a file to write is also a file to read."""
-    files_to_read = {file_identity(source) for source in sources if source != "-"} - {None}
+    files_to_read = set(map(file_identity, sources)) - {None}
     for target in targets:
-        if target != "-" and file_identity(target) in files_to_read:
+        if file_identity(target) in files_to_read:
             raise ConfigError(f"{target} is one of the files to read; write to another file")

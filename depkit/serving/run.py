@@ -18,14 +18,18 @@ from depkit.convert.dependencies import add_dependencies
 from depkit.convert.enhance.rules import enhance_sentence
 from depkit.convert.formats import ConversionReport, convert
 from depkit.corpus.blocks import Part
-from depkit.corpus.cleaning import restore_wrapper
 from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, Format
-from depkit.corpus.io import PathLike, get_format, keeps_trees, write, write_trees
+from depkit.corpus.io import (
+    PathLike,
+    bracketed_trees,
+    get_format,
+    keeps_trees,
+    write,
+    write_trees,
+)
 from depkit.corpus.json_lines import to_json_lines
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import ParagraphCounter
-from depkit.corpus.tree import Tree
-from depkit.files.errors import FormatError
 from depkit.files.storage import is_rereadable
 from depkit.files.streams import is_written_directly, open_output
 from depkit.parsers.base import Parser
@@ -120,9 +124,8 @@ class Run:
         sentences = chain(first_sentence, sentences)
         output = self.plan.files[file_indices[0]].output
         if self.plan.format == PTB.name or any(self._keeps_tree(x, output) for x in first_sentence):
-            trees = (restore_wrapper(tree) for tree in _trees(sentences))
             with self._open(path, encoding) as stream:
-                write_trees(trees, stream)
+                write_trees(bracketed_trees(sentences), stream)
         else:
             with self._open(path, encoding) as stream:
                 write(sentences, stream)
@@ -217,14 +220,6 @@ class Run:
             if sentence.line and self.plan.format in (None, PARQUET.name, sentence.format.name):
                 self.report.count_cleared(sentence)
             yield sentence
-
-
-def _trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
-    for sentence in sentences:
-        if sentence.constituents is None:
-            message = "the sentence has no bracketed tree to write; choose another format"
-            raise FormatError(*sentence.location(), message)
-        yield sentence.constituents
 
 
 def _load_parser(names: Models, job: Job) -> Parser:

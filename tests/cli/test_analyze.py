@@ -13,6 +13,7 @@ from tests.cli.commands import Command, write_tree
 from tests.conftest import HERE
 
 run = Command("analyze")
+FILE = HERE / "data" / "search.conllu"
 
 #         gold            good            poor
 # 1 They  2 nsubj         2 nsubj         3 nsubj
@@ -427,7 +428,24 @@ def test_options_without_effect_on_the_oracle_are_refused(
     assert out == "" and message in err
 
 
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("analyze", [FILE, FILE, "--where"]),
+        ("report", [FILE, FILE, "-o", "report.html", "--where"]),
+        ("show", [FILE, "--where"]),
+        ("suspects", [FILE, "--where"]),
+        ("select", [FILE, "--where"]),
+    ],
+)
+def test_notes_on_patterns_are_printed(command, arguments, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = [*arguments, "pattern { X [lemma=dog] } without { X [deprel=det] }"]
+    note = "depkit: note: deprel is a column, not a feature of a node"
+    assert note in Command(command)(*options)[1]
+    assert note not in Command(command)(*options, "-q")[1]
+
+
 def test_a_pattern_of_where_can_name_enhanced_relations() -> None:
-    file = HERE / "data" / "search.conllu"
-    out, _ = run(file, file, "--where", "pattern { X -[E:conj:and]-> Y }")
+    out, _ = run(FILE, FILE, "--where", "pattern { X -[E:conj:and]-> Y }")
     assert "|sentences:1|" in out

@@ -54,7 +54,7 @@ def test_filters() -> None:
     assert ids(run(FILE, "--where", "pattern { X -[E:conj:and]-> Y }")[0]) == ["a-2"]
     assert ids(run(FILE, "--where", "pattern { X -[1=conj,2=and]-> Y }")[0]) == []
     out, err = run(FILE, "--where", "pattern { X [deprel=obj] }")
-    assert out == "" and err.startswith("depkit: note: deprel is a column, but no feature")
+    assert out == "" and err.startswith("depkit: note: deprel is a column, not a feature")
     assert ids(run(FILE, "--min-words", 9, "--max-words", 10)[0]) == ["a-2", "b-2"]
     twice = FILE.read_text() * 2
     out, err = run("-", "--unique", stdin=twice)
@@ -230,11 +230,42 @@ def test_bracketed_trees_stay_bracketed_trees(tmp_path):
     assert [sentence.form[0] for sentence in read(tmp_path / "out.conllu")] == ["I", "You"]
 
 
+def test_trees_and_rows_are_written_together_if_trees_become_rows(tmp_path):
+    trees, target = tmp_path / "in.mrg", tmp_path / "out.conllu"
+    trees.write_text(TREES)
+    run(trees, FILE, "-o", target)
+    run(trees, "-o", tmp_path / "trees.conllu")
+    assert target.read_text() == (tmp_path / "trees.conllu").read_text() + FILE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [("select", []), ("edit", ["pattern { X [upos=ZZZ] } commands { X.upos = X }"])],
+)
+def test_a_format_that_overrides_the_suffix_is_written_under_the_same_suffix(
+    command, arguments, tmp_path
+):
+    own, other = tmp_path / "a.conllx", tmp_path / "b.conllu"
+    for path in (own, other):
+        path.write_text(FILE.read_text())
+    Command(command)(*arguments, own, "--from", "conllu", "-o", own)
+    assert own.read_text() == FILE.read_text()
+    error = Command(command).failure(*arguments, other, "--from", "conllu", "-o", own)
+    assert "depkit convert" in str(error)
+    trees = tmp_path / "in.mrg"
+    trees.write_text(TREES)
+    error = Command("edit").failure(
+        "rule r { pattern { X [form=I] } commands { X.form=We } }", trees, "--from", "ptb", "-o",
+        trees,
+    )  # fmt: skip
+    assert "depkit convert" in str(error)
+
+
 def test_the_suffix_of_another_format_is_refused(tmp_path):
     trees = tmp_path / "in.mrg"
     trees.write_text(TREES)
     assert "depkit convert" in str(run.failure(FILE, "-o", tmp_path / "out.conllx"))
-    assert "in.mrg: it is in ptb" in str(run.failure(FILE, trees, "-o", tmp_path / "a.conllu"))
+    assert "in.mrg: it is in ptb" in str(run.failure(FILE, trees, "-o", tmp_path / "a.txt"))
     rule = "rule r { pattern { X [form=I] } commands { X.form=We } }"
     assert "depkit convert" in str(Command("edit").failure(rule, trees, "-o", trees))
     assert ".mrg" in str(Command("search").failure("pattern { X [] }", trees, "-o", trees))

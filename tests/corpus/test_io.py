@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from depkit.corpus.io import read, write
+from depkit.corpus.io import read, write, write_as_read
 from depkit.files.errors import FormatError
 from depkit.files.streams import open_lines, open_output
 from tests.corpus.rows import RICH, row
@@ -31,6 +31,14 @@ def test_written_files_are_read_unchanged(tmp_path, name):
     with open_raw(path, "rb") as file:
         assert file.read() == RICH.encode()
     assert os.listdir(tmp_path) == [name]
+
+
+def test_a_sentence_without_a_tree_is_not_left_out_among_trees(tmp_path):
+    (tree,) = read(["(S (NP (PRP I)) (VP (VBP run)))\n"])
+    with pytest.raises(FormatError, match="the sentence has no bracketed tree to write"):
+        write_as_read([tree, tree.with_constituents(None)], tmp_path / "a.mrg")
+    assert os.listdir(tmp_path) == []
+    assert write_as_read([tree], tmp_path / "a.mrg") == 1
 
 
 def test_compressed_files_do_not_depend_on_name_and_time(tmp_path):

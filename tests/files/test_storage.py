@@ -140,6 +140,7 @@ def test_an_error_while_reading_is_one_line(memory, monkeypatch, capfd):
         "export en-ewt -o",
         "jackknife a --work",
         "parse --output-dir",
+        "select a --split b=1 --output-dir",
     ],
 )
 def test_directories_are_not_written_to_urls_or_stdout(command, capfd, tmp_path, monkeypatch):
@@ -149,9 +150,13 @@ def test_directories_are_not_written_to_urls_or_stdout(command, capfd, tmp_path,
         assert_fails(capfd, [*command.split(), "s3://a/b"], 2, message)
     assert_fails(capfd, [*command.split(), "-"], 2, "- is stdout, which is one file")
     assert os.listdir() == []
-    for directory in ("s3://a/b", "gs://a"):
-        with pytest.raises(ValueError, match=f"{directory} is a URL"), atomic_directory(directory):
-            pass
+
+
+@pytest.mark.parametrize("directory", ["s3://a/b", "gs://a"])
+def test_a_url_is_no_directory_to_write(directory, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"{directory} is a URL"), atomic_directory(directory):
+        pass
     assert os.listdir() == []
 
 
