@@ -252,7 +252,7 @@ complete -c depkit -n '__depkit_is_command "analyze"' -l confidence -d 'Print 95
 complete -c depkit -n '__depkit_is_command "analyze"' -l test -r -f -a 'ar\\t\'\' bootstrap\\t\'\'' -d 'For each bin, test whether the F1 of the first PRED and of each other PRED differ significantly: by paired approximate randomisation (ar) or the paired bootstrap over sentences. p values are adjusted for all comparisons of the table by Holm\'s method.'
 complete -c depkit -n '__depkit_is_command "analyze"' -l seed -r -f -d 'Use this seed for the random numbers of --confidence, --test and --plot.'
 complete -c depkit -n '__depkit_is_command "analyze"' -l train -r -F -d 'Count the words of this training file, for --by frequency and --by oov.'
-complete -c depkit -n '__depkit_is_command "analyze"' -l where -r -f -d 'Use only the sentences that match this pattern, or the pattern in this file; see depkit search.'
+complete -c depkit -n '__depkit_is_command "analyze"' -l where -r -f -d 'Use only the sentences that match this pattern, or the pattern in this file; see depkit search. Enhanced relations, such as E:nsubj, are searched if it names them.'
 complete -c depkit -n '__depkit_is_command "analyze"' -l plot -r -F -d 'Also draw the tables of bins into this file, whose name ends in .svg, .png or .pdf. Bins of numbers are drawn as curves, other bins as bars, and --calibration as a reliability diagram. This needs the package matplotlib.'
 complete -c depkit -n '__depkit_is_command "analyze"' -l measure -r -f -a 'precision\\t\'\' recall\\t\'\' f1\\t\'\'' -d 'Draw this measure in --plot.'
 complete -c depkit -n '__depkit_is_command "analyze"' -l evalb -r -f -a 'collins\\t\'\' nk\\t\'\' new\\t\'\' spmrl\\t\'\'' -d 'Score bracketed trees with these parameters of EVALB: collins, nk, new, spmrl, or the name of a parameter file (.prm).'
@@ -308,7 +308,7 @@ complete -c depkit -n '__depkit_is_command "diff"' -l debug -d 'If there is an e
 complete -c depkit -n '__depkit_is_command "suspects"' -F
 complete -c depkit -n '__depkit_is_command "suspects"' -l parses -r -F -d 'Compare the treebank with these parses of its sentences, by a parser that was not trained on them. The option can be given several times.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l model -r -f -a 'af cs de en-ewt es fa fi fr ga he id is it ja ko nb nl nn pl pt ro ru sv tr uk (__depkit_directories)' -d 'Compare each sentence with the parse by the member of this ensemble that was not trained on it. The ensemble must have been trained on the treebank. The environment variable DEPKIT_MODEL has no effect here.'
-complete -c depkit -n '__depkit_is_command "suspects"' -l where -r -f -d 'Use only the sentences that match this pattern, or the pattern in this file; see depkit search.'
+complete -c depkit -n '__depkit_is_command "suspects"' -l where -r -f -d 'Use only the sentences that match this pattern, or the pattern in this file; see depkit search. Enhanced relations, such as E:nsubj, are searched if it names them.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l limit -r -f -d 'Write only this many suspects, those with the highest scores.'
 complete -c depkit -n '__depkit_is_command "suspects"' -s o -l output -r -F -d 'Write to this file; - is stdout. If the name ends in .html, write an HTML page that draws the sentences of the suspects.'
 complete -c depkit -n '__depkit_is_command "suspects"' -l json -d 'Write one JSON object with all suspects instead of a table.'
@@ -375,9 +375,9 @@ complete -c depkit -n '__depkit_is_command "stats"' -l debug -d 'If there is an 
 complete -c depkit -n '__depkit_is_command "show"' -F
 complete -c depkit -n '__depkit_is_command "show"' -l style -r -f -a 'arcs\\t\'\' tree\\t\'\'' -d 'Draw the arcs of a dependency tree above the words, or an indented tree with one word per line.'
 complete -c depkit -n '__depkit_is_command "show"' -l sentence -r -f -d 'Draw only the sentence with this sent_id or, if there is none, with this number in the file (from 1). The option can be given several times.'
-complete -c depkit -n '__depkit_is_command "show"' -l where -r -f -d 'Use only the sentences that match this pattern, or the pattern in this file; see depkit search.'
+complete -c depkit -n '__depkit_is_command "show"' -l where -r -f -d 'Use only the sentences that match this pattern, or the pattern in this file; see depkit search. Enhanced relations, such as E:nsubj, are searched if it names them.'
 complete -c depkit -n '__depkit_is_command "show"' -l width -r -f -d 'Wrap drawings at this number of columns.'
-complete -c depkit -n '__depkit_is_command "show"' -l diff -r -F -d 'Compare FILE, the gold file, with the predicted trees in this file (the best ones, if it has several of a sentence, as depkit parse --best writes them), and draw only the sentences in which a prediction is wrong.'
+complete -c depkit -n '__depkit_is_command "show"' -l diff -r -F -d 'Compare FILE, the gold file, with the predicted trees in this file, and draw only the sentences with errors. If it has several trees of a sentence, the best one counts.'
 complete -c depkit -n '__depkit_is_command "show"' -l all -d 'With --diff, also draw the sentences without errors.'
 complete -c depkit -n '__depkit_is_command "show"' -l alternatives -d 'If FILE has several trees of each sentence, as depkit parse --best writes them, draw them together: the best tree above the words, and below them the arcs that only other trees have. An arc that not all of the trees have is labelled with its share of their probability.'
 complete -c depkit -n '__depkit_is_command "show"' -l enhanced -d 'Also draw the enhanced dependencies (column DEPS): the relations that are not in the tree below the words, and empty nodes as words in brackets. If a relation differs from that of the tree only in an extended label, such as obl:in for obl, the arc above the words has that label.'
@@ -393,7 +393,7 @@ complete -c depkit -n '__depkit_is_command "show"' -l debug -d 'If there is an e
 complete -c depkit -n '__depkit_is_command "report"' -F
 complete -c depkit -n '__depkit_is_command "report"' -s o -l output -r -F -d 'Write the page to this file, e.g. report.html; - is stdout.'
 complete -c depkit -n '__depkit_is_command "report"' -l limit-sentences -r -f -d 'Put at most this many sentences into the page, spread evenly over the treebank. All scores are computed from all sentences.'
-complete -c depkit -n '__depkit_is_command "report"' -l where -r -f -d 'Use only the sentences that match this pattern, or the pattern in this file; see depkit search.'
+complete -c depkit -n '__depkit_is_command "report"' -l where -r -f -d 'Use only the sentences that match this pattern, or the pattern in this file; see depkit search. Enhanced relations, such as E:nsubj, are searched if it names them.'
 complete -c depkit -n '__depkit_is_command "report"' -l enhanced -d 'Also score the enhanced dependencies, in total and by type, and draw those that are not in the trees: gold ones above the words, those of a system below. See depkit eval and depkit analyze.'
 complete -c depkit -n '__depkit_is_command "report"' -l evalb -r -f -a 'collins\\t\'\' nk\\t\'\' new\\t\'\' spmrl\\t\'\'' -d 'Score bracketed trees with these parameters of EVALB: collins, nk, new, spmrl, or the name of a parameter file (.prm).'
 complete -c depkit -n '__depkit_is_command "report"' -l predicted -d 'Score PHEAD, PDEPREL and the other columns with predicted values of CoNLL-09 PRED files, instead of HEAD, DEPREL, LEMMA, POS and FEAT.'
