@@ -33,6 +33,9 @@ FOLDS = 10  # parts of the training words, see `encode_priors`
 _FORMS_AT_ONCE = 1000
 MAX_FORMS = 50_000  # the cache is emptied when it has more forms
 _LEVELS = LONGEST_ENDING + 3
+# Several threads may parse at the same time. Look-ups are short, so that all parsers share a lock;
+# with a lock of its own, a parser could not be copied.
+_LOCK = Lock()
 _MEMO = "priors"  # the key in `Vocabulary.memo`
 _COLUMNS = {"upos": 0, "xpos": 1, "feats": 2}  # their indices in the tags of a reading
 
@@ -143,7 +146,6 @@ class Priors:
         self.dotless = dictionary.dotless
         nodes: dict[str | None, int] = defaultdict(count().__next__)
         nodes[None] = -1
-        self._lock = Lock()  # Several threads may parse at the same time.
         self._rows: dict[str, int] = {}  # of the forms in the cache
         self._cache: Tables = {}
         chains = np.array(
@@ -182,7 +184,7 @@ class Priors:
 
     def look_up(self, forms: Sequence[str]) -> Tables:
         """Return the best values of forms in all columns, from a cache as far as possible."""
-        with self._lock:
+        with _LOCK:
             if len(self._rows) > MAX_FORMS:
                 self._rows, self._cache = {}, {}
             self._add([form for form in dict.fromkeys(forms) if form not in self._rows])
@@ -193,7 +195,7 @@ class Priors:
             }
 
     def _add(self, forms: Sequence[str]) -> None:
-        """Add forms to the cache."""
+        """Add forms to the cache. The first rows become the table."""
         used, chains = len(self._rows), self.chains(forms)
         for name, counts in self.counts.items():
             new = counts.best(chains)

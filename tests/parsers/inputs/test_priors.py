@@ -1,18 +1,23 @@
 """Distributions of the values of columns for a form equal those of plain loops over the words."""
 
+import pickle
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 import pytest
 
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary, extract_readings
+from depkit.parsers.config import Inputs
 from depkit.parsers.inputs import priors
 from depkit.parsers.inputs.append_rows import append_rows
 from depkit.parsers.inputs.priors import Priors, encode_priors
 from depkit.parsers.inputs.tables import Table
+from tests.parsers.small_parsers import make_parser, texts
 
 COLUMNS = ["upos", "xpos", "feats"]
 
@@ -129,15 +134,25 @@ def test_several_threads_can_look_up_forms(readings, columns):
     assert not failed
 
 
+def test_a_parser_can_be_copied_after_parsing(tiny):
+    parser = make_parser(tiny, Inputs(word=6, prior=4))
+    parser = replace(parser, vocabulary=parser.vocabulary.with_lemmas(tiny, tags=True))
+    expected = texts(parser.parse(tiny))
+    assert texts(deepcopy(parser).parse(tiny)) == expected
+    assert pickle.dumps(parser.vocabulary)
+
+
 @pytest.mark.parametrize("width", [(), (3,)])
 def test_appended_rows_equal_concatenated_ones(width):
     random = np.random.default_rng(0)
     table, expected = np.empty((0, 0)), np.empty((0, *width))
     for size in (1, 3, 0, 2, 7, 1):
+        has_room = len(expected) + size <= len(table)
         rows = random.random((size, *width))
         before = table[: len(expected)].copy()
         former = table
         table = append_rows(table, len(expected), rows)
+        assert (table is former) == has_room
         np.testing.assert_array_equal(former[: len(expected)], before)
         expected = np.concatenate((expected, rows))
         np.testing.assert_array_equal(table[: len(expected)], expected)
