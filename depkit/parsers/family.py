@@ -226,6 +226,10 @@ class Family(ABC):
         """The class that runs exported graphs; None if models of the family are not exported."""
         return None
 
+    def label_graphs(self, config: Any) -> list[str]:
+        """Return the names of the exported graphs that score labels, see `engine.export`."""
+        return ["labels"] if self.labels else []
+
     @property
     def is_standalone(self) -> bool:
         """Whether `engine.standalone` decodes what exported graphs of the family compute."""

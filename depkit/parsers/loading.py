@@ -26,8 +26,6 @@ from depkit.parsers.model_directory import (
     find_graphs,
     find_missing_graph,
     find_model,
-    has_graphs,
-    read_ensemble,
     read_parser,
 )
 from depkit.parsers.settings import ConfigError
@@ -132,23 +130,13 @@ def uses_torch(
 
 
 def find_obstacle(path: Path, device: str, precision: str, settings: Sequence[str]) -> str:
-    """Say why ONNX Runtime cannot run a model; "" if it can. The arguments are those of `load`.
-
-    Raises ModelError if some of the exported graphs are missing.
-    """
+    """Say why ONNX Runtime cannot run a model; "" if it can. The arguments are those of `load`."""
     if device not in ("auto", "cpu"):
         return f"ONNX Runtime runs on the CPU only, not on {device}"
     if precision not in ("auto", "int8"):
         return f"ONNX Runtime computes in int8 only, not in {precision}"
-    members = read_ensemble(path).members if (path / ENSEMBLE).is_file() else [""]
-    for directory in (path / member for member in members):
-        if missing := find_missing_graph(directory):
-            raise ModelError(
-                f"{directory} is damaged: the model has no {missing}; make it with depkit export,"
-                " or choose `engine` torch"
-            )
-    if not has_graphs(path):
-        return "the model lacks exported graphs; make them with depkit export"
+    if missing := find_missing_graph(path):
+        return f"the model lacks the exported graph {missing}; make it with depkit export"
     for setting in settings:
         if setting.strip().startswith("encoder."):
             return f"the setting {setting} changes the graph"
@@ -177,7 +165,9 @@ def _load_on_onnx(path: Path, threads: int | None, settings: Sequence[str]) -> P
     try:
         network = family.array_network(Graphs(find_graphs(path)))
     except ValueError as error:
-        raise ModelError(f"{path} is damaged: {error}, or choose `engine` torch") from None
+        raise ModelError(
+            f"{path} cannot be run by ONNX Runtime: {error}, or choose `engine` torch"
+        ) from None
     engine = OnnxEngine(network, all(part.depends_on_form for part in used_parts(config.inputs)))
     tokenizer = read_tokenizer_on_onnx(path)
     return family.parser(config, vocabulary, engine, threads or count_cores(), tokenizer)

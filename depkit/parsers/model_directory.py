@@ -165,22 +165,26 @@ def model_files(directory: Path) -> list[Path]:
 
 
 def find_graphs(directory: Path) -> dict[str, Path]:
-    """Return the files of a parser's exported graphs by name; {} if they are not complete."""
+    """Return the files of a parser's exported graphs by name."""
     paths = {name: directory / f"{name}.onnx" for name in GRAPHS}
-    graphs = {name: path for name, path in paths.items() if path.is_file()}
-    return {} if find_missing_graph(directory) else graphs
+    return {name: path for name, path in paths.items() if path.is_file()}
 
 
 def find_missing_graph(directory: Path) -> str:
-    """Return the name of a file that is missing among a parser's exported graphs.
+    """Return the path in the directory of an exported graph that a model lacks, "" if it has all.
 
-    It is "" if the parser has no graphs, or all that a parser of every family has.
+    An ensemble needs the graphs of its members. Raises ModelError if a configuration is damaged.
     """
-    if not any((directory / f"{name}.onnx").is_file() for name in GRAPHS):
+    if (directory / TOKENIZER).is_file() and not (directory / TOKENIZER_GRAPH).is_file():
+        return TOKENIZER_GRAPH
+    if (directory / ENSEMBLE).is_file():
+        for member in read_ensemble(directory).members:
+            if missing := find_missing_graph(directory / member):
+                return f"{member}/{missing}"
         return ""
-    names = ["words.onnx", "scores.onnx"]
-    names += [TOKENIZER_GRAPH] * (directory / TOKENIZER).is_file()
-    return next((name for name in names if not (directory / name).is_file()), "")
+    config, _ = read_config(directory)
+    names = ("words", "scores", *get_family(config).label_graphs(config))
+    return next((f"{name}.onnx" for name in names if name not in find_graphs(directory)), "")
 
 
 def check_weights(directory: Path) -> None:
@@ -195,20 +199,6 @@ def check_weights(directory: Path) -> None:
             pass
     except SafetensorError as error:
         raise ModelError(f"{path} is damaged: {error}") from None
-
-
-def has_graphs(directory: Path) -> bool:
-    """Return whether all networks of a model, or of the members of an ensemble, are exported."""
-    if not (directory / ENSEMBLE).is_file():
-        return bool(find_graphs(directory))
-    members = read_ensemble(directory).members
-    return not _lacks_tokenizer_graph(directory) and all(
-        find_graphs(directory / name) for name in members
-    )
-
-
-def _lacks_tokenizer_graph(directory: Path) -> bool:
-    return (directory / TOKENIZER).is_file() and not (directory / TOKENIZER_GRAPH).is_file()
 
 
 def remove_graphs(directory: Path) -> None:

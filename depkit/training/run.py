@@ -39,8 +39,8 @@ from depkit.parsers.model_directory import (
     VOCABULARY,
     WEIGHTS,
     bundled_models,
+    find_missing_graph,
     find_model,
-    has_graphs,
     remove_graphs,
     write_calibration,
 )
@@ -315,7 +315,7 @@ def export_trained(
     directory: Path, config: ParserConfig, train: Sequence[Sentence], say: Say
 ) -> None:
     """Export the graphs of a trained model, if its kind can be exported and has no graphs yet."""
-    if not wants_export(config) or has_graphs(directory):
+    if not wants_export(config) or not find_missing_graph(directory):
         return
     try:
         export_model(directory, train, say=say)

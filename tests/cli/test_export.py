@@ -91,7 +91,7 @@ def test_models_without_graphs_are_combined_with_torch(tiny, tmp_path, monkeypat
     command = [str(TINY), "--model", str(directory), "--model", "en-ewt", "--device", "cpu"]
     expected = parse(*command, "--engine", "torch")[0]
     assert parse(*command)[0] == expected
-    message = "cannot be run by the engine onnx: the model lacks exported graphs"
+    message = "cannot be run by the engine onnx: the model lacks the exported graph words.onnx"
     assert_fails(capfd, ["parse", *command, "--engine", "onnx"], 2, message)
     monkeypatch.setenv("DEPKIT_ENGINE", "onnx")
     assert_fails(capfd, ["parse", *command], 2, message)

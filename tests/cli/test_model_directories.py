@@ -40,10 +40,11 @@ def test_an_empty_name_is_refused(capfd):
         (WEIGHTS, None, f"it has no {WEIGHTS}"),
         (CONFIG, None, f"it has no {CONFIG}"),
         (TOKENIZER, None, "text.txt is running text, but the model has no tokenizer"),
-        ("labels.onnx", None, "de is damaged: the model has no labels.onnx; make it with depkit"),
-        ("scores.onnx", None, "de is damaged: the model has no scores.onnx; make it with depkit"),
-        ("tokenizer.onnx", None, "de is damaged: the model has no tokenizer.onnx; make it with"),
-        ("labels.onnx", b"", "labels.onnx belongs to another model or is damaged"),
+        (
+            "labels.onnx",
+            b"",
+            "de cannot be run by ONNX Runtime: labels.onnx belongs to another model or is damaged",
+        ),
         (
             "words.onnx",
             (BUNDLED / "de" / "words.onnx").read_bytes(),
@@ -60,14 +61,16 @@ def test_a_damaged_model_gives_one_line(french, file, content, message, capfd):
     assert_fails(capfd, ["parse", "text.txt", "--model", "./de", "--engine", "onnx"], 1, message)
 
 
-def test_a_model_that_lacks_a_graph_is_run_with_torch_only_on_request(french, capfd, monkeypatch):
+@pytest.mark.parametrize("graph", ["words", "scores", "labels", "tokenizer"])
+def test_a_model_that_lacks_a_graph_is_run_with_torch(graph, french, capfd, monkeypatch):
     monkeypatch.setenv("DEPKIT_ENGINE", "auto")
-    (french / "scores.onnx").unlink()
+    (french / f"{graph}.onnx").unlink()
     Path("text.txt").write_text("Le chat dort.", "utf-8")
     command = ["text.txt", "--model", "./de", *ON_CPU]
-    message = "no scores.onnx; make it with depkit export, or choose --engine torch"
-    assert_fails(capfd, ["parse", *command], 1, message)
-    assert "\tchat\t" in parse(*command, "--engine", "torch")[0]
+    assert "\tchat\t" in parse(*command)[0]
+    assert "\tchat\t" in parse(*command, "--model", "fr")[0]  # of two models, both run with torch
+    message = f"onnx: the model lacks the exported graph {graph}.onnx; make it with depkit export"
+    assert_fails(capfd, ["parse", *command, "--engine", "onnx"], 2, message)
 
 
 @pytest.mark.parametrize("engine", ["onnx", "torch"])

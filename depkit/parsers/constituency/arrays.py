@@ -35,10 +35,6 @@ class ArraySpanScores:
 class ConstituencyArrays(ArrayNetwork):
     """The graphs of a constituency parser."""
 
-    def label_graphs(self) -> list[str]:
-        """Return the names of the graphs that score labels."""
-        return ["labels"]
-
     def score(self, batch: Any) -> ArraySpanScores:
         """Score a batch; the labels of spans are scored when they are asked for."""
         results = self.run(batch)

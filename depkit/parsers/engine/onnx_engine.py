@@ -59,17 +59,11 @@ class Graphs:
             for value in (self.sessions["scores"].get_outputs() if "scores" in paths else ())
         }
 
-    def check(self, name: str) -> None:
-        """Raise ValueError if there is no graph of this name."""
-        if name not in self.sessions:
-            raise ValueError(f"the model has no {name}.onnx; make it with depkit export")
-
     def run(self, name: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
         """Run a graph on its inputs, which are taken from `arrays` by name; return its outputs.
 
-        Raises ValueError if there is no such graph, or if it is that of another model.
+        Raises ValueError if the graph is that of another model.
         """
-        self.check(name)
         if missing := next((key for key in self.inputs[name] if key not in arrays), None):
             raise ValueError(
                 f"{name}.onnx belongs to another model, because it needs the input {missing}; make"
@@ -94,14 +88,7 @@ class ArrayNetwork:
     transformer = None
 
     def __init__(self, graphs: Graphs) -> None:
-        """Take graphs. Raises ValueError if one is missing."""
         self.graphs = graphs
-        for name in self.label_graphs():
-            graphs.check(name)
-
-    def label_graphs(self) -> Sequence[str]:
-        """Return the names of the graphs that score labels, which depend on the family."""
-        return ()
 
     def run(self, batch: Batch) -> Arrays:
         """Compute what trees and columns are decoded from, [batch, length, ...] each.

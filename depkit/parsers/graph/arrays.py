@@ -121,10 +121,6 @@ def _probabilities(
 class BiaffineArrays(ArrayNetwork):
     """The graphs of a biaffine parser."""
 
-    def label_graphs(self) -> list[str]:
-        """Return the names of the graphs that score labels."""
-        return ["labels", *["deps"] * ("deps.arc" in self.graphs.outputs["scores"])]
-
     def score(self, batch: Any) -> ArrayScores:
         """Score a batch; labels are scored when heads have been decoded."""
         results = self.run(batch)

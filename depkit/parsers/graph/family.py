@@ -98,6 +98,10 @@ class Biaffine(DependencyFamily):
 
         return BiaffineNetwork
 
+    def label_graphs(self, config: Any) -> list[str]:
+        """Add the graph of enhanced dependencies, if they are predicted."""
+        return [*super().label_graphs(config), *(["deps"] if config.scorer.predicts_deps else [])]
+
     @property
     def is_standalone(self) -> bool:
         return True

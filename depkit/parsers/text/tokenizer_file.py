@@ -139,7 +139,7 @@ def read_tokenizer_on_onnx(directory: Path) -> Tokenizer | None:
         try:
             return OnnxEngine(TokenizerArrays(Graphs({"tokenizer": graph})))
         except ValueError as error:
-            raise ModelError(f"{directory} is damaged: {error}") from None
+            raise ModelError(f"{directory} cannot be run by ONNX Runtime: {error}") from None
 
     return _read_tokenizer(directory, make_engine)
 

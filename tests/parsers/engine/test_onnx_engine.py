@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -42,6 +43,7 @@ from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.loading import load
 from depkit.parsers.model_directory import (
     BUNDLED,
+    TOKENIZER,
     ModelError,
     bundled_models,
     write_ensemble,
@@ -130,7 +132,7 @@ def test_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
         pytest.param("constituency", marks=pytest.mark.slow),
     ],
 )
-def test_ensembles_of_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
+def test_ensembles_of_graphs_give_the_results_of_torch(kind, tiny, tmp_path, monkeypatch):
     """The second member knows fewer labels, in another order."""
     if kind == "constituency":
         config, sentences = small_recipes.make_recipe().parser, list(read(DATA / "trees.mrg"))
@@ -159,10 +161,15 @@ def test_ensembles_of_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
             assert [(t.head, t.deprel) for t in trees[0]] == [(t.head, t.deprel) for t in trees[1]]
     with pytest.raises(CombinationError, match="different engines"):
         combine([ensemble.members[0], torch_ensemble.members[1]])
-    next(tmp_path.glob("member-1/scores.onnx")).unlink()
-    with pytest.raises(ModelError, match="member-1 is damaged: the model has no scores"):
+    (tmp_path / "member-1" / "scores.onnx").unlink()
+    with pytest.raises(ConfigError, match=r"lacks the exported graph member-1/scores\.onnx"):
         load(tmp_path, engine="onnx")
-    assert texts(load(tmp_path, engine="torch").predict(sentences))
+    monkeypatch.setenv("DEPKIT_ENGINE", "auto")
+    assert load(tmp_path).torch_device is not None
+    shutil.copy(BUNDLED / "fr" / TOKENIZER, tmp_path)  # the tokenizer of the ensemble itself
+    with pytest.raises(ConfigError, match=r"lacks the exported graph tokenizer\.onnx"):
+        load(tmp_path, engine="onnx")
+    assert load(tmp_path).torch_device is not None
 
 
 def test_means_of_arrays_are_those_of_tensors():
@@ -424,13 +431,13 @@ def test_the_environment_chooses_the_engine(monkeypatch):
 def test_a_model_is_exported_and_damaged_graphs_are_refused(tiny, tmp_path):
     parser = make_random_parser(tiny, 1, encoder="selfatt")
     directory = save_parser(parser, tmp_path / "model")
-    with pytest.raises(ConfigError, match="lacks exported graphs"):
+    with pytest.raises(ConfigError, match=r"lacks the exported graph words\.onnx"):
         load(directory, engine="onnx")
     paths = export_model(directory, tiny)
     assert {path.name for path in paths} == {"words.onnx", "scores.onnx", "labels.onnx"}
     assert texts(load(directory, engine="onnx").parse(tiny))
     (directory / "scores.onnx").write_bytes(b"no graph")
-    with pytest.raises(ModelError, match=r"damaged: scores.onnx"):
+    with pytest.raises(ModelError, match=r"run by ONNX Runtime: scores\.onnx belongs"):
         load(directory, engine="onnx")
 
 
