@@ -284,7 +284,8 @@ def _column_values(first: Sentence, second: Sentence, name: str, aligned: Aligne
     """Return the values of aligned words in both sentences; [] if one has no such column.
 
     Heads are the same if they are aligned; they are written as number:form in the first sentence,
-    and as the same number in the second one then. So are the heads in DEPS. FEATS are sorted.
+    and as the same number in the second one then. Heads in DEPS have the numbers of the first
+    sentence; those that are not aligned are marked. FEATS and DEPS are sorted.
     """
     if name in ("head", "arc"):
         partner = {j + 1: i + 1 for i, j in aligned} | {0: 0, -1: -1}
@@ -305,23 +306,10 @@ def _column_values(first: Sentence, second: Sentence, name: str, aligned: Aligne
         return []
     columns = [sentence.column(name) for sentence in (first, second)]
     values = [(columns[0][i], columns[1][j]) for i, j in aligned]
-    if name == "feats":
-        return [(sorted_features(x), sorted_features(y)) for x, y in values]
-    return _align_relations(values, _number_map(second, aligned)) if name == "deps" else values
-
-
-def _align_relations(values: Values, numbers: Mapping[str, str]) -> Values:
-    """Replace the second of two values of DEPS by the first one if they have the same relations.
-
-    numbers: the numbers of words of the second sentence in the first.
-    """
-    result = []
-    for x, y in values:
-        if _comparable_value("deps", x, {}) == _comparable_value("deps", y, numbers):
-            result.append((x, x))
-        else:
-            result.append((x, y if x != y else f"{y} (not aligned)"))
-    return result
+    numbers = _number_map(second, aligned)
+    return [
+        (_comparable_value(name, x, {}), _comparable_value(name, y, numbers)) for x, y in values
+    ]
 
 
 def _describe_head(sentence: Sentence, head: int) -> str:

@@ -111,13 +111,23 @@ def test_deps_and_multiword_tokens_are_the_same_if_only_numbers_of_words_change(
     other = second.with_columns(
         {"deps": ["2:obj", "0:root", "4:case|4.1:x", "1:obl|3:x"]}  # a word that is not in `first`
     )
-    assert differences(first, other)[1:] == [(3, "el", "deps", "1:obl|2:x", "1:obl|3:x")]
+    assert differences(first, other)[1:] == [
+        (3, "el", "deps", "1:obl|2:x", "1 not aligned:obl|2:x")
+    ]
 
 
-def test_the_number_of_an_unaligned_head_in_deps_is_another_word() -> None:
-    first = rows("1 a _ _ _ _ 0 root 0:root _", "2 b _ _ _ _ 1 x 1:x _")
-    second = rows("1 c _ _ _ _ 2 x 2:x _", "2 a _ _ _ _ 0 root 0:root _", "3 b _ _ _ _ 2 x 1:x _")
-    assert differences(first, second)[1:] == [(2, "b", "deps", "1:x", "1:x (not aligned)")]
+def test_of_several_relations_the_one_with_a_head_that_is_not_aligned_differs() -> None:
+    first = rows(
+        "1 a _ _ _ _ 0 root 0:root _", "2 b _ _ _ _ 1 x 1:x _", "3 c _ _ _ _ 1 x 1:x|2:y _"
+    )
+    second = rows(
+        "1 z _ _ _ _ 2 x 2:x _", "2 a _ _ _ _ 0 root 0:root _", "3 b _ _ _ _ 2 x 2:x _",
+        "4 c _ _ _ _ 2 x 1:x|3:y _",
+    )  # fmt: skip
+    assert differences(first, second) == [
+        (0, "z", "words", "", "z"),
+        (3, "c", "deps", "1:x|2:y", "1 not aligned:x|2:y"),
+    ]
 
 
 def test_the_order_of_features_is_no_difference() -> None:
