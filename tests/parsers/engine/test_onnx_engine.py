@@ -68,12 +68,15 @@ DATA = Path(__file__).parents[2] / "data"
 
 def on_graphs(parser, directory, quantize=False):
     """Return a parser that runs the graphs of another one."""
-    sentences = random_sentences(parser.vocabulary)
-    for name, graph in make_graphs(parser, sentences, quantize=quantize).items():
+    family, sentences = get_family(parser.config), random_sentences(parser.vocabulary)
+    files = make_graphs(parser, sentences, quantize=quantize)
+    names = ("words", "scores", *family.label_graphs(parser.config))
+    assert list(files) == [f"{name}.onnx" for name in names]
+    for name, graph in files.items():
         (directory / name).write_bytes(graph.SerializeToString())
     graphs = Graphs({path.stem: path for path in directory.glob("*.onnx")})
     parts = used_parts(parser.config.inputs)
-    network = get_family(parser.config).array_network(graphs)
+    network = family.array_network(graphs)
     engine = OnnxEngine(network, all(part.depends_on_form for part in parts))
     return replace(parser, engine=engine)
 
