@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from depkit.files.suggestion import describe_unknown
 from depkit.parsers.config import ParserConfig, drop_retired
 from depkit.parsers.constituency.family import Constituency
 from depkit.parsers.family import Family
@@ -43,20 +44,25 @@ def update_tables(tables: dict[str, Any]) -> None:
 def check_family_settings(config: ParserConfig, written: dict[str, Any]) -> None:
     """Raise ConfigError if the user wrote a setting that only parsers of other families have.
 
-    Such a setting has no effect. It may be written with its default in any case.
+    Such a setting has no effect. It may be written with its default in one of these families.
+    ConfigError is also raised for an unknown setting in a section that only other families have.
 
     Args:
         config: The configuration, into which the written settings have been read.
         written: The tables of settings that the user wrote.
     """
     own = setting_names(type(config))
+    other_sections = parser_fields() - {field.name for field in dataclasses.fields(config)}
     defaults = {
         family.name: flatten_tables(dataclasses.asdict(family.config()))
         for family in FAMILIES.values()
     }
     for setting, value in flatten_tables(written).items():
         having = [name for name, settings in defaults.items() if setting in settings]
-        if setting not in own and having and value != defaults[having[0]][setting]:
+        if not having and setting.partition(".")[0] in other_sections:
+            known = sorted(set().union(*defaults.values()))
+            raise ConfigError(describe_unknown("setting", setting, known))
+        if setting not in own and having and all(value != defaults[n][setting] for n in having):
             raise ConfigError(
                 f"{setting} can only be set with family={' or '.join(having)}, not with"
                 f" family={config.family}"

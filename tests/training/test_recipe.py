@@ -161,6 +161,9 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
             ("tagger", None, ["decoder.algorithm=eisner"]),
             "^decoder.algorithm can only be set with family=biaffine, not with family=tagger$",
         ),
+        (("tagger", None, ["decoder=3"]), "there is no setting 'decoder'"),
+        (("tagger", None, ["decoder.foo=3"]), "there is no setting 'decoder.foo'"),
+        (("tagger", None, ["decoder.rot=single"]), "did you mean decoder.root"),
         (("tagger", None, ["scorer.arc=100"]), "scorer.arc can only be .* family=biaffine, not"),
         (("selfatt", None, ["scorer.history=200"]), "history can only be .* family=transition"),
         (
@@ -186,6 +189,8 @@ def test_errors_name_the_setting(arguments, message):
 def test_settings_without_effect_can_be_written_with_their_defaults():
     defaults = ["scorer.arc=500", "decoder.algorithm=mst", "inputs.context.depth=0"]
     assert make_recipe("tagger", settings=defaults) == make_recipe("tagger")
+    for hidden in (250, 500):  # the defaults of two families
+        assert make_recipe("selfatt", settings=[f"scorer.hidden={hidden}"]) == make_recipe()
 
 
 def test_several_recipes_of_a_family_do_not_share_settings_of_another_family():
