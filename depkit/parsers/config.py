@@ -130,6 +130,7 @@ def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:
         overlay(changes, parse_setting(text))
     overlay(tables, changes)
     result = from_dict(type(config), tables)
-    # What a setting needs may be fixed by the training. `model_directory.read_parser` checks this.
-    check_effects(result, changes, changeable=known)
+    # The only such setting that needs another one is inputs.treebank_name, which
+    # `model_directory.read_parser` checks.
+    check_effects(result, changes, check_needs=False)
     return result

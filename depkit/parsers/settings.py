@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 import typing
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -96,7 +96,7 @@ def check_effects(
     written: dict[str, Any],
     path: str = "",
     *,
-    changeable: Collection[str] | None = None,
+    check_needs: bool = True,
 ) -> None:
     """Raise ConfigError if a setting that the user wrote has no effect in a configuration.
 
@@ -107,9 +107,8 @@ def check_effects(
         config: The configuration, into which the written settings have been read.
         written: The tables of settings that the user wrote.
         path: As for `from_dict`.
-        changeable: The dotted names of the settings that the user can write; by default, all. What
-            a setting needs of other settings is left to the caller, because the advice to set them
-            would be wrong.
+        check_needs: Whether to check what a setting needs. The error advises the user to set what
+            is needed, which is wrong if it cannot be set.
     """
     for key, field in read_fields(type(config)).items():
         value, name = getattr(config, key), f"{path}{key}"
@@ -119,11 +118,10 @@ def check_effects(
             own = read_fields(type(value))
             for other in (name for name in written[key] if name not in own):
                 _refuse_other_kind(field.kinds, other, written[key][other], name)
-            check_effects(value, written[key], f"{name}.", changeable=changeable)
-        elif value != field.default:
+            check_effects(value, written[key], f"{name}.", check_needs=check_needs)
+        elif check_needs and value != field.default:
             for needed, needed_values in field.bounds.needs.items():
-                if changeable is None or f"{path}{needed}" in changeable:
-                    _check_need(config, needed, needed_values, name=name, path=path)
+                _check_need(config, needed, needed_values, name=name, path=path)
 
 
 def _refuse_other_kind(kinds: Sequence[type], key: str, value: Any, path: str) -> None:
