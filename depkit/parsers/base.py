@@ -195,15 +195,15 @@ class Parser(ABC):
             probabilities: The former name of `prob`.
 
         Raises:
-            ConfigError: An argument is invalid, or it does not suit the parser or its family.
-            ValueError: The parser predicts no trees.
+            ConfigError: An argument is invalid, or it does not suit the parser or its family; or
+                the parser predicts no trees.
             FormatError: A sentence lacks the tags or the parse that the parser reads, has no MISC
                 column for the probabilities, has too many words, or no tree agrees with heads that
                 are kept.
             MemoryError: A single sentence does not fit in memory; the message names it.
         """
         if not self.trees:
-            raise ValueError("this model is a tagger, which predicts no trees; use depkit tag")
+            raise ConfigError("this model is a tagger, which predicts no trees; use depkit tag")
         _check_choice("tags", tags, ("missing", "keep", "predict"))
         if tags == "predict" and not self.config.predicted_tags:
             raise ConfigError("this model predicts no tags; leave `tags` predict out")
@@ -305,11 +305,12 @@ class Parser(ABC):
     ) -> Iterator[Sentence]:
         """Yield the sentences with predicted tags, FEATS and lemmas; their trees do not change.
 
-        tags: "predict" or "missing". The other arguments and the errors are those of `parse`.
+        tags: "predict" or "missing". The other arguments and the errors are those of `parse`;
+        ConfigError is also raised if the parser predicts no tags.
         """
         _check_choice("tags", tags, ("missing", "predict"))
         if not self.config.predicted_tags:
-            raise ValueError("this model predicts no tags")
+            raise ConfigError("this model predicts no tags")
         stream = is_stream(sentences, stream, context)
         compute = partial(self.tag_batch, tags=tags)
         yield from self.map_batches(sentences, compute, batch_tokens, context, stream=stream)

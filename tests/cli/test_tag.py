@@ -76,7 +76,7 @@ def test_several_files_are_written_to_a_directory(model, rich, tmp_path):
 
 def test_a_tagger_does_not_parse(model, capfd):
     parse = ["parse", str(TINY), "--model", str(model), *ON_CPU]
-    assert_fails(capfd, parse, 1, "this model is a tagger")
+    assert_fails(capfd, parse, 2, "this model is a tagger")
     for option, name in (("--decode=mst", "--decode"), ("--prob", "--prob")):
         message = f"models of the family tagger do not support {name}"
         assert_fails(capfd, [*parse, option], 2, message)
@@ -90,7 +90,7 @@ def test_a_model_without_tags_does_not_tag(tmp_path, capfd):
     arguments = ["train", str(TINY), "--dev", str(TINY), "-o", model, "--epochs", "1", "-q"]
     settings = ["--set", "scorer.predict=[]", "--set", "tokenizer.enabled=false"]
     assert run([*arguments, *settings, *QUICK, *ON_CPU]) == 0
-    assert_fails(capfd, ["tag", str(TINY), "--model", model, *ON_CPU], 1, "predicts no tags")
+    assert_fails(capfd, ["tag", str(TINY), "--model", model, *ON_CPU], 2, "predicts no tags")
     parse = ["parse", str(TINY), "--model", model, "--tags", "predict", *ON_CPU]
     assert_fails(capfd, parse, 2, "predicts no tags; leave --tags predict out")
 

@@ -172,7 +172,7 @@ def test_tags_are_those_of_the_model_or_else_of_the_input(sentences, tmp_path):
     assert [leaf.name for leaf in parsed.constituents.leaves()] == sentences[0].xpos
     with pytest.raises(FormatError, match="no tags, which a tree needs"):
         next(parser.parse([new_sentence(["a", "cat"])]))
-    with pytest.raises(ValueError, match="predicts no tags"):
+    with pytest.raises(ConfigError, match="predicts no tags"):
         next(parser.parse([sentences[0]], "predict"))
 
 
