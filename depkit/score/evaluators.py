@@ -40,6 +40,7 @@ class Evaluator:
         default_grouping: The grouping of an analysis if none is named.
         presets: The analyses that have names.
         enhanced: Whether enhanced dependencies are scored as well.
+        subtypes: "drop" if relations are compared without their subtypes, otherwise "keep".
         encoding: The encoding of the files.
     """
 
@@ -51,6 +52,7 @@ class Evaluator:
     analysis_metrics: ClassVar[tuple[str, ...]] = analysis.METRICS
     default_grouping: ClassVar[str] = "distance"
     presets: ClassVar[Mapping[str, tuple[View, ...]]] = PRESETS
+    subtypes: str = "keep"
     encoding: str = "utf-8"
 
     @classmethod
@@ -118,7 +120,6 @@ class WordEvaluator(Evaluator):
     metrics: ClassVar[Mapping[str, Metric]] = attachment.METRICS
     analysis_metrics: ClassVar[tuple[str, ...]] = (*analysis.METRICS, *RELATION_METRICS)
     punct: str = "keep"
-    subtypes: str = "keep"
     predicted: bool = False
 
     @property

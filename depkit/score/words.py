@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -39,6 +39,10 @@ class Codes(dict[str, int]):
             self.values_by_code.append(normalized)
         self[value] = self[normalized]
         return self[value]
+
+    def add(self, values: Iterable[str]) -> list[int]:
+        """Return the codes of values; each new value gets the next code."""
+        return [self[value] for value in values]
 
 
 def sorted_features(feats: str) -> str:

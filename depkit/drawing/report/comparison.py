@@ -10,7 +10,7 @@ from depkit.drawing.report.contents import LIMIT, as_table, describe_page
 from depkit.drawing.report.enhanced import pack_enhanced
 from depkit.score.analysis import RELATION_METRICS
 from depkit.score.evaluation import Evaluation
-from depkit.score.evaluators import Evaluator, WordEvaluator
+from depkit.score.evaluators import Evaluator
 from depkit.score.records import evaluation_records
 from depkit.score.report import Options, rows
 from depkit.score.significance import DEFAULT_SEED
@@ -28,16 +28,19 @@ class _Page(NamedTuple):
     metrics: tuple[str, ...]
     make_sections: Callable[[Any, int], dict[str, Any]]
     pack_sentences: Callable[[Any, int], dict[str, Any]]
+    # None if a sentence has only one tree
+    pack_alternatives: Callable[[dict[str, Any], Any, str], list[dict[str, Any]]] | None
 
 
 _PAGES = {  # by the items that an evaluator compares
     "words": _Page(
         "dependencies", ("distance", "length", "depth"), ("deprel", "upos", "xpos"),
         ("LAS", "UAS"), dependencies.make_sections, dependencies.pack_sentences,
+        dependencies.pack_alternatives,
     ),
     "constituents": _Page(
         "constituents", ("span-length", "depth", "length"), ("label", "span-length"), ("LF1",),
-        lambda data, seed: {}, constituents.pack_sentences,
+        lambda data, seed: {}, constituents.pack_sentences, None,
     ),
 }  # fmt: skip
 
@@ -70,7 +73,7 @@ def make_contents(
                 lowest.
             scores, test: The records of `evaluation_records`, and the description of the test.
             curves, tables: For each grouping a table of its bins.
-            alternatives: See `dependencies.pack_alternatives`; [] if there are none.
+            alternatives: See `dependencies.pack_alternatives`; only of dependency trees.
             enhanced: See `pack_enhanced`, if enhanced dependencies are scored.
             sentences: See `pack_sentences`; and further sections, see `make_sections`.
     """
@@ -86,8 +89,8 @@ def make_contents(
             evaluator, data, names=("enhancement",), metrics=RELATION_METRICS, seed=seed
         )
         contents["enhanced"] = pack_enhanced(contents["sentences"], data)
-    if isinstance(evaluator, WordEvaluator):
-        contents["alternatives"] = dependencies.pack_alternatives(
+    if page.pack_alternatives:
+        contents["alternatives"] = page.pack_alternatives(
             contents["sentences"], trees, evaluator.subtypes
         )
     return contents

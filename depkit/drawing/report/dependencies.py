@@ -122,8 +122,7 @@ def pack_alternatives(
         from gold, as in the rows of `pack_sentences`. A sentence with one tree is left out.
     """
     codes = column_codes(subtypes)["deprel"]
-    for relation in packed["relations"]:
-        codes[relation]  # A relation that is looked up gets the next code.
+    codes.add(packed["relations"])
     result: list[dict[str, Any]] = []
     for groups in systems:
         trees: dict[str, Any] = {}
@@ -147,8 +146,7 @@ def _different_arcs(
 
     codes: the indices of relations; those of new relations are added.
     """
-    labels = [codes[relation] for relation in tree.deprel]
-    arcs = enumerate(zip(tree.head, labels, strict=True))
+    arcs = enumerate(zip(tree.head, codes.add(tree.deprel), strict=True))
     return [[word, *arc] for word, arc in arcs if arc != gold[word]]
 
 
