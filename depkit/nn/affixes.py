@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from depkit.nn.attention_mask import real_positions
 from depkit.nn.bags import sum_rows
 
 LONGEST_PREFIX = 3  # characters
@@ -100,7 +101,7 @@ class AffixEmbedding(nn.Module):
     def _shape_keys(self, characters: Tensor, lengths: Tensor) -> Tensor:
         """Compute a number for the shape of each word, [words, 1]."""
         classes = self.classes[characters]
-        inside = torch.arange(characters.shape[1], device=characters.device) < lengths[:, None]
+        inside = real_positions(lengths, characters.shape[1])
         # Padding is counted in an extra last column, which is then dropped.
         found = classes.new_zeros(len(classes), self.num_classes + 1)
         found = found.scatter(1, torch.where(inside, classes, self.num_classes), 1)

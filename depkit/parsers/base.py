@@ -103,13 +103,14 @@ class Parser(ABC):
         return Sentences(self.parse(sentences, tags, **options))
 
     def __repr__(self) -> str:
-        names = self.vocabulary.columns
-        columns = ", ".join([*["head"] * (self.trees == "dependencies"), *names])
+        columns = list(self.vocabulary.columns)
+        if self.trees == "dependencies":
+            columns = ["head", *columns]
         text = "parses" if self.tokenizer else "does not parse"
         return (
             f"<{type(self).__name__}: {self.config.encoder.kind}"
             f" over {', '.join(describe_inputs(self.config.inputs))}\n"
-            f"  predicts {columns}; {text} running text\n"
+            f"  predicts {', '.join(columns)}; {text} running text\n"
             f"  on {self.engine.device_name}, {self.threads} thread{'s' * (self.threads > 1)}>"
         )
 

@@ -130,8 +130,8 @@ def _generate_results(
             if stream:
                 for future in chunk.batches:
                     future.add_done_callback(stream.wake)
-            # With several workers, results of a chunk are awaited after the next chunk has started,
-            # except the first one.
+            # With several workers, one chunk may wait while the next is prepared; in a file, the
+            # first results are awaited at once.
             max_waiting = 1 if workers > 1 and (stream or limit > FIRST_CHUNK) else 0
             while len(started) > max_waiting:
                 yield from started.popleft().results()

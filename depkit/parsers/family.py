@@ -60,7 +60,8 @@ class Family(ABC):
     labels: ClassVar[str] = ""
     corrects_parses: ClassVar[bool] = False  # whether inputs.draft can be set
     averages_trees: ClassVar[bool] = False  # the loss of a batch is a mean over trees, not words
-    can_distill: ClassVar[bool] = False  # whether its parsers can be teachers and students
+    # Whether its parsers can be teachers and students; they are instances of GraphParser then
+    can_distill: ClassVar[bool] = False
     # The model whose tokenizer splits text for a model without one; "" for none
     default_tokenizer: ClassVar[str] = ""
 

@@ -19,8 +19,8 @@ def make_front_matter(facts: Mapping[str, str | list[str]]) -> str:
     """Return the front matter of a card; facts that are "" or [] are left out."""
     lines = ["---"]
     for key, value in facts.items():
-        if isinstance(value, str):
-            lines += [f"{key}: {value}"] * bool(value)
+        if value and isinstance(value, str):
+            lines.append(f"{key}: {value}")
         elif value:
             lines += [f"{key}:", *(f"- {each}" for each in value)]
     return "\n".join([*lines, "---", ""])

@@ -65,7 +65,8 @@ def _find_processes(value: str, known: set[tuple[int, str]], directory: str) -> 
                 or entry in (path / "environ").read_bytes().split(b"\0")
             ):
                 known.add(process)
-                running += [pid] * (fields[0] not in "ZX")
+                if fields[0] not in "ZX":
+                    running.append(pid)
     return running if len(known) == count else _find_processes(value, known, directory)
 
 

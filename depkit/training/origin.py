@@ -65,7 +65,7 @@ def _describe_data(name: str, was_given: bool, is_given: bool) -> str:
     """Describe data that differ, of which a run may have none; name: a key of `Origin.data`."""
     if was_given and is_given:
         return name
-    noun = name.removeprefix("an").removeprefix("other ")
+    noun = name.removeprefix("another ").removeprefix("other ")
     return f"{noun} (now none)" if was_given else f"no {noun}"
 
 

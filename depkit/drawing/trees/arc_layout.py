@@ -149,7 +149,9 @@ class Side:
         It has no label: the labels are shown in the blocks of the dependents.
         """
         kind = arcs[0].kind if len({arc.kind for arc in arcs}) == 1 else "plain"
-        numbers = [self.numbers[arc.dependent] for arc in arcs[:2]] + ["…"] * (len(arcs) > 2)
+        numbers = [self.numbers[arc.dependent] for arc in arcs[:2]]
+        if len(arcs) > 2:
+            numbers.append("…")
         other = ",".join(numbers)
         return Line(start, end, "", 0, kind, other, self._mark_width(other))
 

@@ -1,6 +1,6 @@
-"""Making exported graphs smaller.
+"""Make exported graphs smaller.
 
-Their constants refer to the model's file of weights, or are stored in as few bits as there.
+Their constants refer to the model's file of weights, or have as few bits as there.
 
 The numbers do not change. A graph whose constants are in the file is smaller by their size, and
 reads them from the file when it is loaded.

@@ -65,7 +65,7 @@ def load_transformer(name: str, revision: str = "", depth: int = 0) -> Transform
     with _silence_libraries():
         folder, commit = _find_folder(name, revision)
     weights = _weight_files(folder, name)
-    index = [_INDEX] * (weights != [folder / _WEIGHTS])
+    index = [_INDEX] if weights != [folder / _WEIGHTS] else []
     with _safe_copy(folder, name, [*index, *(path.name for path in weights)]) as copy:
         config = _read_config(copy, name)
         if depth > config.num_hidden_layers:
