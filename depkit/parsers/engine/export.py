@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+import depkit.nn.lstm  # noqa: F401 (it defines the operator depkit::lstm)
 from depkit.parsers.engine.static_quantisation import quantize_products
 from depkit.parsers.engine.stored_weights import NO_WEIGHTS, StoredWeights
 from depkit.parsers.inputs.batching import exact_batches
