@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from inspect import isfunction, signature
 from xml.etree import ElementTree
 
@@ -335,6 +336,17 @@ def test_sentences_of_another_type_are_refused(function, tiny):
 def test_a_parser_has_at_least_one_thread():
     with pytest.raises(ValueError, match="the number of threads must be 1 or more, not 0"):
         depkit.load("de", threads=0)
+
+
+def test_several_threads_call_the_same_parser():
+    """Each text has words that the others lack, so that all threads change the caches of forms."""
+    texts = [" ".join(f"The {name}{i} saw it." for i in range(60)) for name in "abcdefgh"]
+    expected = [depkit.load("en", engine="onnx")(text) for text in texts]
+    parser = depkit.load("en", engine="onnx")
+    with ThreadPoolExecutor(4) as executor:
+        parsed = list(executor.map(parser, texts))
+    for first, second in zip(expected, parsed, strict=True):
+        assert [x.to_conllu() for x in first] == [x.to_conllu() for x in second]
 
 
 def test_the_language_is_that_of_a_string():

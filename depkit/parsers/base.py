@@ -70,7 +70,10 @@ Parsable: TypeAlias = "str | Sentence | Iterable[Sentence | Sequence[str] | Toke
 
 @dataclass(repr=False)
 class Parser(ABC):
-    """A trained parser on a device; `parser("Some text.")` parses a text."""
+    """A trained parser on a device; `parser("Some text.")` parses a text.
+
+    Several threads may call the same parser.
+    """
 
     config: Any  # an instance of the family's subclass of ParserConfig
     vocabulary: Vocabulary

@@ -1,9 +1,9 @@
 """Sentences of several requests, annotated together on one thread.
 
-A parser is not safe for threads, so one worker thread calls all parsers. It works in rounds: it
-takes some sentences of every open request, annotates them in one call for each model, and hands
-the results back. Requests that arrive meanwhile take part in the next round. So the sentences of
-small requests share batches, and a large request delays the others by one round, not by its size.
+One worker thread calls all parsers. It works in rounds: it takes some sentences of every open
+request, annotates them in one call for each model, and hands the results back. Requests that arrive
+meanwhile take part in the next round. So the sentences of small requests share batches, and a large
+request delays the others by one round, not by its size.
 
 Clients that send one request after the other read their results at the end of a round, and then
 send the next request. If few requests are open at that time, the next round waits for these
