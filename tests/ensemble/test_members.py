@@ -326,7 +326,7 @@ def test_members_share_the_vectors_of_a_frozen_transformer(tiny, tmp_path, monke
 )
 def test_recipes_that_cannot_be_combined_are_not_trained(text, message, tmp_path):
     (tmp_path / "other.toml").write_text(text, "utf-8")
-    job = make_job(tmp_path / "m", ["bilstm", str(tmp_path / "other.toml")])
+    job = make_job(tmp_path / "m", ["bilstm", str(tmp_path / "other.toml")], settings=[])
     with pytest.raises(CombinationError, match=message):
         train_ensemble(job)
     assert not (tmp_path / "m").exists()
