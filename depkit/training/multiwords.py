@@ -26,7 +26,9 @@ MIN_COUNT, MIN_SHARE = 3, 0.98
 
 
 def build_multiword_table(
-    tokens: Iterable[tuple[str, Words]], others: Iterable[tuple[str, Words]] = ()
+    tokens: Iterable[tuple[str, Words]],
+    others: Iterable[tuple[str, Words]] = (),
+    misspelled: Iterable[tuple[str, Words]] = (),
 ) -> MultiwordTable:
     """Build the table from the tokens of a treebank and their words.
 
@@ -35,13 +37,17 @@ def build_multiword_table(
     words exceed the limits or do not fit the token are left out, and so are abbreviations. The
     contractions of contractions.txt that the treebank never has as single words are added, and
     always split. `never` has the tokens that begin or end like multiword tokens, but are only
-    single words in the first treebank; one occurrence is enough.
+    single words in the first treebank; one occurrence is enough. Those that end with a word with
+    an apostrophe are left out, as the plural `Monday's`, which is more often a possessive.
 
     Args:
         tokens: The tokens of the treebank as which text is split.
         others: The tokens of other treebanks, which may split other tokens. Where the first
             treebank has a token MIN_COUNT times, or as a contraction that is no concatenation of
             its words, its words are kept, and other words for this token are ignored.
+        misspelled: Those of the tokens that are spelled wrongly, such as `its` instead of `it's`.
+            Nothing is learned from them about other tokens, so that `cats` is not split because of
+            `its`. They are left out if they are single words more often.
     """
     groups = [Counter(tokens), Counter(others)]
     dotless = has_dotless_i(token for token, _ in chain.from_iterable(groups))
@@ -56,6 +62,7 @@ def build_multiword_table(
     contractions = dict(_find_contractions(counts))
     counts.update(contractions.items())
     misfits = _find_misfits(counts)
+    wrong = _lower_case(Counter(misspelled), dotless)
     single = [token for token, words in counts if len(words) == 1]
     known: dict[str, Counter[Words]] = defaultdict(Counter)
     endings: dict[str, Counter[Words]] = defaultdict(Counter)
@@ -68,6 +75,10 @@ def build_multiword_table(
             continue
         if token.endswith(".") and "".join(words) != token:
             continue  # An abbreviation, such as `z.` in `z. T.` with the words `zu` and `dem`
+        if (token, words) in wrong:
+            if count > counts[token, (token,)]:
+                known[token][words] += count
+            continue
         known[token][words] += count
         if "".join(words) == token:
             for i in range(1, len(words)):
@@ -84,7 +95,8 @@ def build_multiword_table(
     productive_endings = _productive(ending_hosts, single, str.endswith, 1)
     before = _productive(hosts_after, single, str.startswith, MIN_HOSTS)
     after = _productive(hosts_before, single, str.endswith, MIN_HOSTS)
-    prefixes, suffixes = tuple(before), tuple(after)
+    prefixes = tuple(before)
+    suffixes = tuple(suffix for suffix in after if "'" not in straighten(suffix))
     return MultiwordTable(
         {token: _most_frequent(words) for token, words in sorted(known.items())},
         {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)},

@@ -16,6 +16,7 @@ class TextToken:
 
     words: its words, several in a multiword token. has_space: whether white space follows it.
     ends_sentence: whether it is the last token of a sentence. is_name: whether it is a proper noun.
+    is_misspelled: whether a word has the feature Typo=Yes.
     """
 
     text: str
@@ -23,6 +24,7 @@ class TextToken:
     has_space: bool
     ends_sentence: bool = False
     is_name: bool = False
+    is_misspelled: bool = False
 
 
 Text = list[TextToken]
@@ -59,6 +61,7 @@ def _read_tokens(sentence: Sentence) -> Text:
             bool(token.after),
             token is tokens[-1],
             token.first == token.last and sentence.upos[token.first] == "PROPN",
+            any("Typo=Yes" in feats for feats in sentence.feats[token.first : token.last + 1]),
         )
         for token in tokens
     ]

@@ -293,6 +293,7 @@ def _make_tokenizer(
     table = build_multiword_table(
         ((token.text, token.words) for token, treebank in tokens if treebank == 0),
         ((token.text, token.words) for token, treebank in tokens if treebank != 0),
+        ((token.text, token.words) for token, _ in tokens if token.is_misspelled),
     )
     spaces = any(" " in token.text for token, _ in tokens)
     if initial:

@@ -57,6 +57,25 @@ def test_the_first_treebank_decides_what_is_split():
     assert build_multiword_table([*[neste] * 3, *others]).always == {"dum"}
 
 
+def test_other_tokens_are_not_split_because_of_misspelled_ones():
+    """`its` instead of `it's` says nothing about `cats`, but `dont` is nearly always `don't`."""
+    its, dont, cats = ("its", ("it", "s")), ("dont", ("do", "nt")), ("cats", ("cat", "s"))
+    misspelled = [its, cats, dont, *((x + "s", (x, "s")) for x in ("boy", "driver", "mother"))]
+    tokens = [*misspelled, *[("its", ("its",)), ("cats", ("cats",))] * 2]
+    assert build_multiword_table(tokens).check("stars", ("star", "s")) == ("star", "s")
+    table = build_multiword_table(tokens, misspelled=misspelled)
+    assert table.check("stars", ("star", "s")) is None
+    assert table.check("its", ("it", "s")) is None and table.check("Cats", ("Cat", "s")) is None
+    assert table.check("Dont", ("Do", "nt")) == ("Do", "nt")
+    assert table.check("boys", ("boy", "s")) == ("boy", "s")
+
+
+def test_a_plural_with_an_apostrophe_can_be_a_possessive():
+    tokens = [(f"{x}'s", (x, "'s")) for x in ("cat", "boy", "driver", "queen")]
+    table = build_multiword_table([*tokens, ("monday's", ("monday's",))])
+    assert table.check("Monday's", ("Monday", "'s")) == ("Monday", "'s")
+
+
 def test_words_that_do_not_fit_their_token_are_not_learnt():
     errors = [
         ("nefndum", ("nefnd", "þúm")), ("gögnum", ("gögn", "þúm")),

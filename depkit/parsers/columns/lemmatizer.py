@@ -48,6 +48,7 @@ TAGS, TAGS_MARGIN = 0.5, 5.0
 _CONSONANTS = "bcçčćďđfgğhjkľlĺłmnňńpqrřŕsšśştťțvwxzžźżбвгґджзйклмнпрстфхцчшщ"
 # An abbreviation in lower or upper case, such as `kg`
 _NO_VOWEL = re.compile(rf"[{_CONSONANTS}]{{2,}}|[{_CONSONANTS.upper()}]{{2,}}")
+_CONSONANTS_ONLY = re.compile(rf"[{_CONSONANTS}]+", re.IGNORECASE)
 # A Czech word such as `trh`, or an abbreviation
 _SYLLABIC = re.compile(rf"(?=\w+[lr]\w)[{_CONSONANTS}]{{3,}}")
 MIN_SYLLABIC = 3  # such words in a dictionary whose language has syllabic consonants
@@ -144,11 +145,12 @@ class Lemmatizer:
 
         It has no `l` or `r` between others if these are syllabic in the language, as in `skvrn`.
         """
-        is_word = _SYLLABIC.fullmatch(form) and self._has_syllabic_consonants
+        is_word = _SYLLABIC.fullmatch(form) and self.has_syllabic_consonants
         return bool(_NO_VOWEL.fullmatch(form)) and not is_word
 
     @cached_property
-    def _has_syllabic_consonants(self) -> bool:
+    def has_syllabic_consonants(self) -> bool:
+        """Whether words such as the Czech `trh` have no vowel."""
         forms = self.dictionary.forms
         return sum(map(bool, map(_SYLLABIC.fullmatch, forms))) >= MIN_SYLLABIC
 
@@ -201,6 +203,7 @@ class _UnknownWord:
     def __init__(self, lemmatizer: Lemmatizer, form: str) -> None:
         self.form, self.known_words = form, lemmatizer.words
         self.evidence = lemmatizer.evidence
+        self.has_syllabic_consonants = lemmatizer.has_syllabic_consonants
         self.low, self.digits = lower(form, self.evidence.dotless), _digits(form)
         self.capitalisation = capitalisation(form, self.evidence.dotless)
         readings = lemmatizer.dictionary.readings_ignoring_case(form)
@@ -234,6 +237,15 @@ class _UnknownWord:
         is_word = lower(lemma, dotless) in self.known_words or lemma.lower() in self.known_words
         return Made(lemma, find_case(self.form, edit, lemma, dotless), is_other, is_word)
 
+    def loses_vowels(self, edit: Edit) -> bool:
+        """Whether what an edit keeps of the form has no vowel and needs one, as `s` of `sing`."""
+        assert len(edit) == 4
+        cut_front, _, cut_behind, _ = edit
+        kept = self.low[cut_front : len(self.low) - cut_behind]
+        if not _CONSONANTS_ONLY.fullmatch(kept) or _CONSONANTS_ONLY.fullmatch(self.low):
+            return False
+        return not (self.has_syllabic_consonants and _SYLLABIC.fullmatch(kept))
+
     def plausibility(self, tags: Tags) -> "_Plausibility":
         if tags not in self._plausibilities:
             self._plausibilities[tags] = _Plausibility(self, tags)
@@ -245,7 +257,8 @@ class _Plausibility(dict[Script, Scored]):
 
     An edit is attested if several words of the same class with the same last character have it. A
     lemma is plausible if it is a lemma of the form with another UPOS, if it is a lemma of any word
-    with the same UPOS, or if its edit is attested. The score of other lemmas is -inf.
+    with the same UPOS, or if its edit is attested and keeps a vowel of the form, as in most words.
+    The score of other lemmas is -inf.
     """
 
     def __init__(self, word: _UnknownWord, tags: Tags) -> None:
@@ -266,7 +279,8 @@ class _Plausibility(dict[Script, Scored]):
             return self.word.form, -inf
         lemma, case, is_other, is_word = made
         edit, is_lemma = script[1], lemma in self.lemmas
-        if not (is_other or is_lemma or edit in self.ending.attested):
+        is_attested = edit in self.ending.attested and not self.word.loses_vowels(edit)
+        if not (is_other or is_lemma or is_attested):
             return lemma, -inf
         share = self.ending.share(edit) * self.cases.get(case, RARE)
         return lemma, log(share) + LEMMA * is_lemma + OTHER_UPOS * is_other + WORD * is_word

@@ -226,8 +226,12 @@ def test_the_best_of_all_candidates_is_guessed(words, form, upos, lemmas):
     for case, edit, score in candidates:
         lemma = apply_edit(form, case, edit)
         is_lemma = lemma in evidence.lemmas[upos]
+        is_regular = edit in ending.attested
+        if is_regular:
+            kept = form.lower()[edit[0] : len(form) - edit[2]]
+            is_regular = "a" in kept or not kept or "a" not in form.lower()
         suits = lemma in of_form or (
-            lemma and is_attested(form, edit, words) and (is_lemma or edit in ending.attested)
+            lemma and is_attested(form, edit, words) and (is_lemma or is_regular)
         )
         if suits:
             share = ending.share(edit) * cases[find_case(form, edit, lemma)]
@@ -345,6 +349,20 @@ def test_a_word_without_vowels_can_have_a_syllabic_consonant_or_be_a_plural():
         assert [add_a("zmn"), add_a("SKVRN")] == ["zmn", "SKVRN"]
         assert [cut_s("kgs"), cut_s("KGS"), cut_s("sms")] == ["kg", "KGS", "sms"]
         assert lemmatizer.guess("kgs", ("X", "_", "_"), scripts[1]) == "kgs"
+
+
+def test_an_edit_of_an_unknown_word_keeps_a_vowel():
+    """The stem of `sing` is not `s`, as its ending seems to show."""
+    words = [("walking", "walk"), ("talking", "talk"), ("baking", "bake"), ("making", "make")]
+    words += [("does", "do"), ("goes", "go"), ("we", "we")]
+    tags = "VERB", "VBG", "_"
+    lemmatizer = Lemmatizer(build_dictionary([(*word, *tags) for word in words]))
+    cut_ing, add_e = [(edit_script("ring", "r"), 0.0)], [(edit_script("ring", "re"), 0.0)]
+    assert lemmatizer.guess("seeking", tags, cut_ing) == "seek"
+    assert lemmatizer.guess("using", tags, add_e) == "use"
+    for scripts in cut_ing, add_e:
+        assert lemmatizer.guess("sing", tags, scripts) == "sing"
+    assert lemmatizer.guess("wing", tags, add_e) == "we"  # a known lemma
 
 
 def test_one_word_does_not_attest_letters_in_front_of_a_lemma():

@@ -68,6 +68,14 @@ def test_names_are_single_words(split, writing):
     assert not wrong
 
 
+@pytest.mark.parametrize("frame", ["{} chase mice.", "{} are old.", "{} sleep."])
+def test_plurals_are_single_words(split, frame):
+    """In EWT, some possessives lack the apostrophe: `its`, `drivers`, `cats`."""
+    plurals = "Cats Stars Wolves Babies Taxes Drivers Others Friends Its Whose"
+    for plural in plurals.split():
+        assert plural in split(frame.format(plural))[0]
+
+
 @pytest.mark.parametrize("apostrophe", "'’")
 @pytest.mark.parametrize("writing", WRITINGS)
 def test_contractions_are_split(split, writing, apostrophe):
