@@ -17,6 +17,7 @@ from depkit.files.errors import DataError
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.families import get_family
 from depkit.parsers.family import check_heads
+from depkit.parsers.inputs.parts import used_parts
 from depkit.parsers.settings import ConfigError
 from depkit.training.distributed import batches_per_update
 from depkit.training.job import BaseJob
@@ -208,6 +209,8 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
     if shared:
         subject = f"{shared} of {len(dev)} sentences are"
         lines.append(f"dev: {'every sentence is' if shared == len(dev) else subject} also in train")
+    for part in used_parts(config.inputs):
+        lines += part.findings(train, dev)
     return lines + get_family(config).findings(config, train, dev)
 
 

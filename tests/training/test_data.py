@@ -5,6 +5,7 @@ import pytest
 from depkit.corpus.io import read, write
 from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import DataError, FormatError
+from depkit.parsers.config import Inputs
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
@@ -83,6 +84,22 @@ def test_a_file_that_is_given_twice_is_named():
     lines = findings(BiaffineConfig(), sentences, sentences[:2])
     in_memory = findings(BiaffineConfig(), [ONE_ROOT, ONE_ROOT], [ONE_ROOT])
     assert not any("more than once" in line for line in [*lines, *in_memory])
+
+
+def test_a_treebank_of_dev_that_is_not_in_train_is_reported(tiny):
+    sentences = [sentence.with_columns({}) for sentence in tiny[:3]]
+    for sentence, name in zip(sentences, ["a-train", "b-train", "web-dev"], strict=True):
+        sentence.file = f"{name}.conllu"
+    config = BiaffineConfig(inputs=Inputs(word=4, treebank=2))
+
+    def notes(config, train, dev):
+        return [line for line in findings(config, train, dev) if "treebank" in line]
+
+    (note,) = notes(config, sentences[:2], sentences[2:])
+    assert note.startswith("dev: 'web' is not among the treebanks of train, which are 'a', 'b'; a")
+    assert notes(config, sentences[:2], sentences[1:2]) == []
+    assert notes(config, sentences[:1], sentences[2:]) == []  # There is no other treebank.
+    assert notes(BiaffineConfig(), sentences[:2], sentences[2:]) == []
 
 
 def test_findings_for_a_tagger_ignore_trees():

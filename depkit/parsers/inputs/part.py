@@ -135,6 +135,10 @@ class Part:
     def check(self, sentence: Sentence) -> None:
         """Raise FormatError if a sentence lacks what the part reads."""
 
+    def findings(self, train: Sequence[Sentence], dev: Sequence[Sentence]) -> list[str]:
+        """Return notes on oddities of the data that concern the part, as `data.findings`."""
+        return []
+
     def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
         """Return arrays of words, [total, ...], by name."""
         return {}

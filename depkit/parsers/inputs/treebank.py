@@ -1,6 +1,7 @@
 """The input of the treebank that a sentence is from (Stymne et al. 2018)."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,15 @@ from depkit.parsers.inputs.tables import TableRule
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
 
+_SUFFIX = re.compile(r"(?!\.(?:train|dev|test)$)(\.[a-z]\w*)?(\.(gz|xz))?$", re.IGNORECASE)
+# The end of a file's name that says which part of a treebank is in the file. Universal Dependencies
+# has some large treebanks in several files, such as cs_pdt-ud-train-c.conllu.
+_PART = re.compile(
+    r"(?:^|[-_.])(?:ud[-_.](?:train|dev|test)(?:[-_.].*)?"
+    r"|(?:train|dev|test)(?:[-_.](?:[a-z]|\d{1,9}))?)$",
+    re.DOTALL,
+)
+
 
 @dataclass(frozen=True)
 class TreebankSettings:
@@ -23,7 +33,8 @@ class TreebankSettings:
 
     # size of a vector of the treebank that a sentence is from, for training on several treebanks
     # (Stymne et al. 2018). The name of a treebank is that of its file without the extension and
-    # without -ud-train, -train, -dev and the like; that of ewt/train.conllu is ewt.
+    # without -ud-train, -train, -dev, -ud-train-a, -train-2 and the like; that of ewt/train.conllu
+    # is ewt.
     treebank: int = 0
     # the treebank whose vector is used in parsing; "" takes the name of the file, or the largest
     # treebank if there was none of this name in training
@@ -49,13 +60,27 @@ class Treebank(Part):
         return TableRule(self.table, lambda s: [treebank_name(s)]) if self.size else None
 
     def encode(self, source: EncodingInput, vocabulary: "Vocabulary") -> dict[str, Rows]:
-        indices = vocabulary.tables[self.table].indices
-
+        indices = dict(vocabulary.tables[self.table].indices)
+        # A model can know a treebank by the name of one of its files, such as cs_pdt-ud-train-c.
+        for name, index in list(indices.items()):
+            indices.setdefault(_name_of_file(name), index)
         entries = [0]
         for sentence in source.sentences:
             name = self.inputs.treebank_name or treebank_name(sentence)
             entries += [indices.get(name, 0)] * (1 + len(sentence))
         return {"treebank": np.array(entries, dtype=np.int64)}
+
+    def findings(self, train: Sequence[Sentence], dev: Sequence[Sentence]) -> list[str]:
+        """Report the treebanks of dev that are not in train, if there is a choice."""
+        known = sorted(set(map(treebank_name, train)))
+        unknown = sorted(set(map(treebank_name, dev)) - set(known))
+        if not unknown or len(known) == 1:
+            return []
+        return [
+            f"dev: {', '.join(map(repr, unknown))} is not among the treebanks of train, which are"
+            f" {', '.join(map(repr, known))}; a model parses sentences of unknown treebanks as"
+            " those of its largest one. Treebanks are named after their files, see inputs.treebank"
+        ]
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
         from torch import nn
@@ -69,8 +94,8 @@ class Treebank(Part):
 def treebank_name(sentence: Sentence) -> str:
     """Return the name of the treebank of a sentence, from its file; "" if there is no file.
 
-    The names of en_ewt-ud-train.conllu and en_ewt-ud-dev.conllu are both en_ewt; the name of
-    ewt/train.conllu is ewt.
+    The names of en_ewt-ud-train.conllu, en_ewt-ud-dev.conllu and en_ewt-ud-train-a.txt.gz are all
+    en_ewt; the name of ewt/train.conllu is ewt.
     """
     return _name_of_file(sentence.file)
 
@@ -78,7 +103,7 @@ def treebank_name(sentence: Sentence) -> str:
 @lru_cache
 def _name_of_file(file: str) -> str:
     path = Path(file)
-    stem = re.sub(r"(\.conll\w*)?(\.(gz|xz))?$", "", path.name)
-    if stem in ("train", "dev", "test"):
-        return path.parent.name or stem
-    return re.sub(r"([-_]ud)?[-_](train|dev|test)$", "", stem)
+    stem = _SUFFIX.sub("", path.name)
+    name = stem[: match.start()] if (match := _PART.search(stem)) else stem
+    # All parts of a treebank have one name, even if the path does not have the name of the folder.
+    return name or path.parent.name or ("train" if match else "")

@@ -1,5 +1,6 @@
 """Names of treebanks, and what the vocabulary knows of characters."""
 
+import numpy as np
 import pytest
 
 import depkit
@@ -19,7 +20,7 @@ from tests.parsers.small_parsers import tree
     [
         ("en_ewt-ud-train.conllu", "en_ewt"), ("en_ewt-ud-dev.conllu.gz", "en_ewt"),
         ("data/wsj_test.conllx", "wsj"), ("web.conllu", "web"), ("a/train.conllu.xz", "a"),
-        ("UD_2.5-it-dev.conllu", "UD_2.5-it"),
+        ("UD_2.5-it-dev.conllu", "UD_2.5-it"), ("ewt.train.conllu", "ewt"),
     ],
 )  # fmt: skip
 def test_the_parts_of_a_treebank_have_one_name(file, name, tiny, tmp_path):
@@ -29,6 +30,36 @@ def test_the_parts_of_a_treebank_have_one_name(file, name, tiny, tmp_path):
     form = "conllx" if ".conllx" in file else "conllu"
     depkit.write(depkit.convert([tiny[0]], form), path)
     assert treebank_name(next(depkit.read(path))) == name
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("cs_pdt-ud-train-c.conllu", "cs_pdt"), ("de_hdt-ud-train-a-1.conllu", "de_hdt"),
+        ("cs_pdtc-ud-train-ca.conllu", "cs_pdtc"), ("web-train-2.conllu", "web"),
+        ("a/train-b.conllu", "a"), ("en_ewt-ud-dev.txt", "en_ewt"), ("wsj-test.mrg.xz", "wsj"),
+        ("en_ewt-ud-dev.parquet", "en_ewt"), ("EN_EWT-ud-test.CoNLLU.GZ", "EN_EWT"),
+        ("parseme-dev.cupt", "parseme"), ("dev_set.conllu", "dev_set"),
+        ("wsj.dev.brackets", "wsj"), ("german.conll06.train", "german.conll06"),
+        ("train.conllu", "train"), ("dev.conllu", "train"), ("it_2.5", "it_2.5"), ("", ""),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_treebank_does_not_depend_on_its_parts_and_formats(file, name, tiny):
+    sentence = tiny[0].with_columns({})
+    sentence.file = file
+    assert treebank_name(sentence) == name
+
+
+def test_a_model_that_knows_a_part_of_a_treebank_knows_the_treebank(tiny):
+    sentences = [sentence.with_columns({}) for sentence in tiny[:4]]
+    files = ["cs_pdt-ud-dev.conllu", "la-ud-dev.conllu", "cs_pdt-ud-train-c.conllu", "new.conllu"]
+    for sentence, file in zip(sentences, files, strict=True):
+        sentence.file = file
+    vocabulary = build_vocabulary(tiny, Inputs(word=4, treebank=2), [], None)
+    vocabulary.tables["treebanks"] = Table(["la", "cs_pdt-ud-train-c", "cs_pdt-ud-train-l"])
+    dataset = encode(sentences, vocabulary, Inputs(word=4, treebank=2))
+    starts = np.cumsum([1, *(len(sentence) + 1 for sentence in sentences[:-1])])
+    assert dataset.words["treebank"][starts].tolist() == [1, 0, 1, 0]
 
 
 def test_a_sentence_without_a_file_has_no_treebank(tiny):
