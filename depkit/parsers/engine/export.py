@@ -136,8 +136,10 @@ def export_network(
     """
     network = network.float().eval()
     of_forms = set(data.form_arrays)
-    batches = [data.batch(indices) for indices in exact_batches(data.sizes, BATCH_TOKENS)]
-    batches = [batch for batch in batches if min(batch.shape) > 1] or batches
+    rows = exact_batches(data.sizes, BATCH_TOKENS)
+    # The exporter takes the size of a dimension with one element for constant.
+    rows = [indices for indices in rows if len(indices) > 1] or [np.repeat(x, 2) for x in rows]
+    batches = [data.batch(indices) for indices in rows]
     arrays = [
         {name: torch.from_numpy(array) for name, array in batch.arrays.items() if name != "lengths"}
         for batch in batches

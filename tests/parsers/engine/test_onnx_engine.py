@@ -66,9 +66,10 @@ TYPES = {"I8": "INT8", "F16": "FLOAT16", "F32": "FLOAT"}  # in safetensors and i
 DATA = Path(__file__).parents[2] / "data"
 
 
-def on_graphs(parser, directory, quantize=False):
+def on_graphs(parser, directory, quantize=False, sentences=None):
     """Return a parser that runs the graphs of another one."""
-    family, sentences = get_family(parser.config), random_sentences(parser.vocabulary)
+    family = get_family(parser.config)
+    sentences = sentences or random_sentences(parser.vocabulary)
     files = make_graphs(parser, sentences, quantize=quantize)
     names = ("words", "scores", *family.label_graphs(parser.config))
     assert list(files) == [f"{name}.onnx" for name in names]
@@ -125,6 +126,14 @@ def test_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
             for each in (parser, other)
         ]
         assert values[0] == pytest.approx(values[1], abs=2e-4) and values[0]
+
+
+def test_graphs_from_sentences_of_different_lengths_compute_batches(tiny, tmp_path):
+    parser, _ = make("bilstm", tiny)
+    other = on_graphs(parser, tmp_path, sentences=[tiny[0], tiny[1]])
+    assert len(tiny[0]) != len(tiny[1])
+    three = [tiny[0]] * 3
+    assert texts(other.predict(three)) == texts(parser.predict(three))
 
 
 @pytest.mark.parametrize(
