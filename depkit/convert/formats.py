@@ -19,7 +19,7 @@ CoNLL-09 allow none. A sentence that is already in the requested format is retur
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
@@ -56,11 +56,16 @@ class ConversionReport:
         if count and name:
             self.dropped[name] += count
 
-    def count_cleared(self, sentence: Sentence) -> None:
-        """Count what a new tree removes from a sentence, see `Sentence.with_tree`."""
+    def count_cleared(self, sentence: Sentence, replaced: Container[str] = ()) -> None:
+        """Count what a new tree removes from a sentence, see `Sentence.with_tree`.
+
+        replaced: the columns whose values are not lost because they receive new ones.
+        """
         if sentence.problem:
             return
         for name in sentence.format.derived_columns:
+            if name in replaced:
+                continue
             column = sentence.column(name)
             if filled := len(column) - column.count("_"):
                 self.cleared[f"{name.upper()} value"] += filled

@@ -180,6 +180,11 @@ class Sentence:
         return self.file, line, self.sent_id
 
     @property
+    def is_annotated(self) -> bool:
+        """Whether every word has a head and a label."""
+        return -1 not in self.head and "_" not in self.deprel
+
+    @property
     def first_row(self) -> int:
         """The index in `lines` of the first row, which may be a multiword range or an empty node.
 

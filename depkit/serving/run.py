@@ -76,8 +76,13 @@ class Run:
             if find_model(name).parent == BUNDLED and Path(name, CONFIG).is_file():
                 note(f"the model {name} is the bundled one; ./{name} is the model in the directory")
         for models, parser in run.parsers.items():
+            subject = "this combination of models" if len(models) > 1 else "this model"
+            columns = {name for member in parser.members for name in member.vocabulary.columns}
+            is_left_out = sorted(columns - set(parser.vocabulary.columns))
+            if is_left_out and plan.job.action == "parse" and not plan.job.conventions:
+                names = ", ".join(map(str.upper, is_left_out))
+                note(f"{subject} does not predict {names}; only its members by themselves do")
             if run.has_probabilities and not parser.is_calibrated:
-                subject = "this combination of models" if len(models) > 1 else "this model"
                 note(f"{subject} is not calibrated; the probabilities may be too high or too low")
         return run
 
@@ -180,7 +185,7 @@ class Run:
         sentences, vectors = _read_sentences(parser, files, job.encoding, part, counter=counter)
         sentences = self.count_read(self._check_input(sentences, models))
         if job.action == "parse":
-            sentences = self._count_cleared(sentences)
+            sentences = self._count_cleared(sentences, models)
         if self.has_probabilities and self.plan.format:
             # Only CoNLL-U has the column MISC, which contains the probabilities.
             sentences = (convert(sentence, CONLLU, report=self.report) for sentence in sentences)
@@ -210,15 +215,23 @@ class Run:
         check = InputCheck(self.parsers[models], models[0], has_several_files, self.note)
         return self.input_checks.setdefault(models, check).watch(sentences)
 
-    def _count_cleared(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    def _count_cleared(self, sentences: Iterable[Sentence], models: Models) -> Iterator[Sentence]:
         """Count what the new trees will remove from sentences that keep their format.
 
         A conversion to another format is noted by itself. Sentences of raw text, which have no line
         number, have nothing to remove.
         """
+        job, replaced = self.plan.job, set(self.parsers[models].vocabulary.columns)
+        if job.conventions:
+            replaced.add("deps")
+        keeps_trees = job.options.get("heads") == "keep"
         for sentence in sentences:
-            if sentence.line and self.plan.format in (None, PARQUET.name, sentence.format.name):
-                self.report.count_cleared(sentence)
+            if (
+                sentence.line
+                and self.plan.format in (None, PARQUET.name, sentence.format.name)
+                and not (keeps_trees and sentence.is_annotated)
+            ):
+                self.report.count_cleared(sentence, replaced)
             yield sentence
 
 

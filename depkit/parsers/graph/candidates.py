@@ -95,10 +95,12 @@ def parse_candidates(
     writer = _Writer(
         parser, arc, allowed=allowed, constraints=constraints, request=request, marginals=marginals
     )
-    return [
+    results = [
         list(writer.make_sentences(sentence, row, trees[row], arcs=arcs, columns=columns[row]))
         for row, sentence in enumerate(sentences)
     ]
+    best = parser.add_deps(scores.graph, [parsed[0] for parsed in results])
+    return [[first, *others] for first, (_, *others) in zip(best, results, strict=True)]
 
 
 def _external_tags(sentence: Sentence, columns: dict[str, list[str]]) -> list[str]:
@@ -352,7 +354,10 @@ class _Writer:
                     arc_probability[words - 1, heads].tolist(),
                     np.exp(label_probability).tolist(),
                 )
-            result = sentence.with_tree(heads.tolist(), deprels, changed)
+            if self.request.keeps_heads and sentence.is_annotated:
+                result = sentence.with_columns(changed)  # DEPS and empty nodes fit the tree.
+            else:
+                result = sentence.with_tree(heads.tolist(), deprels, changed)
             if tree_probability is not None:
                 probability = np.exp(tree_probability[number] + label_probability.sum())
                 result = add_tree_rank(result, number + 1, len(trees), float(probability))

@@ -22,6 +22,7 @@ from depkit.parsers.graph.deps import (
     SAME,
     candidate_heads,
     choose_relations,
+    has_deps,
     needs_label,
     restore_relations,
 )
@@ -162,19 +163,23 @@ class GraphParser(Parser):
             self._make_sentence(sentence, row, heads, arrays=arrays, columns=columns)
             for row, (sentence, columns) in enumerate(zip(sentences, all_columns, strict=True))
         ]
-        return self._add_deps(scores.graph, parsed) if self.config.scorer.predicts_deps else parsed
+        return self.add_deps(scores.graph, parsed)
 
-    def _add_deps(self, scores: Any, sentences: Sequence[Sentence]) -> list[Sentence]:
+    def add_deps(self, scores: Any, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Add enhanced dependencies to the parsed sentences of a batch in CoNLL-U.
 
-        scores: The `GraphScores` of the batch. Sentences in other formats, and results of the
-        decoder argmax that are not trees, are returned unchanged.
+        scores: The `GraphScores` of the batch; None if the parser does not predict them. Sentences
+        that have enhanced dependencies, sentences in other formats, and results of the decoder
+        argmax that are not trees, are returned unchanged.
         """
+        if scores is None:
+            return list(sentences)
         arcs = scores.fetch_arcs()
         candidates = {
             row: candidate_heads(arcs[row, : len(sentence) + 1, : len(sentence) + 1], sentence.head)
             for row, sentence in enumerate(sentences)
             if "deps" in sentence.format.columns
+            and not has_deps(sentence)
             and is_tree(np.array(sentence.head, dtype=np.int32))
         }
         # The enhanced labels of most relations of the tree follow from the tree; see `needs_label`.

@@ -291,6 +291,51 @@ def test_the_command_completes_a_treebank(model, tiny, tmp_path, capfd):
     assert capfd.readouterr().err == ""
 
 
+ELLIPSIS = """\
+# sent_id = whole
+1	We	we	PRON	_	_	2	nsubj	2:nsubj	_
+2	sing	sing	VERB	_	_	0	root	0:root	_
+2.1	sing	sing	VERB	_	_	_	_	2:conj	_
+3	they	they	PRON	_	_	2	conj	2.1:nsubj	_
+
+# sent_id = part
+1	We	we	PRON	_	_	_	_	2:nsubj	_
+2	sing	sing	VERB	_	_	0	root	0:root	_
+2.1	sing	sing	VERB	_	_	_	_	2:conj	_
+3	they	they	PRON	_	_	2	conj	2.1:nsubj	_
+
+"""
+AUTOMATIC = "1\tWe\t_\tP\tP\t_\t2\tnsubj\t2\tobj\n2\tsing\t_\tV\tV\t_\t0\troot\t0\tdep\n\n"
+
+
+def test_what_belongs_to_a_tree_that_is_kept_stays(model, parser, tmp_path, capfd):
+    (whole, part), (x,) = read(ELLIPSIS.splitlines(True)), read(AUTOMATIC.splitlines(True))
+    options = {"tags": "keep", "heads": "keep"}
+    for sentence in (whole, x):
+        (kept,) = parser.parse([sentence], **options)
+        assert kept.lines == sentence.lines
+        # A tree that is predicted has no DEPS, even if it is the same tree.
+        (predicted,) = parser.parse([sentence])
+        column = sentence.format.derived_columns[0]
+        assert set(predicted.column(column)) == {"_"} and not predicted.empty_nodes()
+    (completed,) = parser.parse([part], **options)
+    assert set(completed.column("deps")) == {"_"} and not completed.empty_nodes()
+    (tree,) = parser.parse([whole], "keep", heads="keep", best=3, prob=True)
+    assert tree.column("deps") == whole.column("deps") and tree.empty_nodes()
+
+    (tmp_path / "in.conllu").write_text(ELLIPSIS)
+    command = ["parse", str(tmp_path / "in.conllu"), "--model", model, "--device", "cpu"]
+    left_out = "were left out, where the tree is new"
+    for arguments, note in (
+        (["--heads", "keep"], f"3 DEPS values, 1 empty node {left_out}"),
+        ([], f"6 DEPS values, 2 empty nodes {left_out}"),
+        # New values take the place of the old ones.
+        (["--enhance", "conj"], f"2 empty nodes {left_out}"),
+    ):
+        assert run([*command, *arguments]) == 0
+        assert capfd.readouterr().err == f"depkit: note: {note}\n"
+
+
 @pytest.mark.parametrize("family", ["transition", "constituency"])
 def test_other_families_refuse_by_name(family):
     parser_class = FAMILIES[family].parser

@@ -7,11 +7,13 @@ import pytest
 import torch
 
 import depkit
+from depkit.cli.main import run
 from depkit.convert.enhance.graph import GrowingGraph
 from depkit.convert.enhance.rules import enhance, enhance_sentence
 from depkit.corpus.enhanced import collapse, read_graph
 from depkit.nn.graph_scorer import GraphScorer
 from depkit.parsers.ensembles import combine
+from depkit.parsers.families import get_family, make_parser_config
 from depkit.parsers.graph.deps import (
     COLUMN,
     MOST_HEADS,
@@ -165,8 +167,6 @@ PREDICT = {"scorer": {"predict": ["upos", "deps"]}}
 
 
 def test_a_treebank_without_deps_predicts_none() -> None:
-    from depkit.parsers.families import get_family, make_parser_config
-
     config = make_parser_config(PREDICT)
     family = get_family(config)
     basic = [parse(COORDINATION)]
@@ -175,7 +175,42 @@ def test_a_treebank_without_deps_predicts_none() -> None:
     assert COLUMN in family.columns(config) and COLUMN not in config.predicted_tags
 
 
-def test_training_and_parsing(tmp_path) -> None:
+def _check_kept_heads(parser) -> None:
+    """A tree that is annotated as a whole keeps its graph, or receives one if it has none."""
+    other = SENTENCES[0].with_columns({"deps": ["0:root"] * len(SENTENCES[0])})
+    bare = SENTENCES[0].with_columns({"deps": ["_"] * len(SENTENCES[0])})
+    partial = other.with_columns({"head": [-1, *other.head[1:]]})
+    kept, new, completed = parser.parse([other, bare, partial], heads="keep")
+    assert kept.lines == other.lines
+    for sentence in (new, completed):
+        assert sentence.head == SENTENCES[0].head
+        assert collapse(read_graph(sentence)) == collapse(read_graph(SENTENCES[0]))
+
+
+def _check_notes(model, treebank, capfd) -> None:
+    """Values of DEPS are not said to be left out if the model replaces them."""
+    command = [
+        "parse",
+        str(treebank),
+        "--engine",
+        "torch",
+        "--device",
+        "cpu",
+        "--model",
+        str(model),
+    ]
+    assert run(command) == 0
+    assert capfd.readouterr().err == ""
+    assert run([*command, "--model", str(model)]) == 0
+    note, cleared = capfd.readouterr().err.splitlines()
+    assert note == (
+        "depkit: note: this combination of models does not predict DEPS; only its members by"
+        " themselves do"
+    )
+    assert cleared.endswith("DEPS values were left out, where the tree is new")
+
+
+def test_training_and_parsing(tmp_path, capfd) -> None:
     """A parser learns the graphs of two sentences; its model is loaded and parses them."""
     path, model = tmp_path / "train.conllu", tmp_path / "model"
     depkit.write(SENTENCES * 8, path)
@@ -192,6 +227,14 @@ def test_training_and_parsing(tmp_path) -> None:
     # The decoder that finds no tree leaves DEPS empty where its result is none.
     for sentence in parser.parse(bare, decode="argmax"):
         assert has_deps(sentence) == is_tree(np.array(sentence.head, dtype=np.int32))
+    for options in ({"decode": "mbr"}, {"decode": "eisner"}, {"valid": "ud"}, {"prob": "marginal"}):
+        for sentence, gold in zip(parser.parse(bare, **options), SENTENCES, strict=True):
+            assert collapse(read_graph(sentence)) == collapse(read_graph(gold))
+    first, *others = parser.parse(bare[:1], best=3)
+    assert collapse(read_graph(first)) == collapse(read_graph(SENTENCES[0]))
+    assert len(others) == 2 and not any(map(has_deps, others))
+    _check_kept_heads(parser)
+    _check_notes(model, path, capfd)
     (conllx,) = parser.parse([next(iter(depkit.convert(bare[:1], "conllx")))])
     assert "deps" not in conllx.format.columns
     depkit.export(model, sentences=SENTENCES)
@@ -199,6 +242,7 @@ def test_training_and_parsing(tmp_path) -> None:
         depkit.load(model, engine="onnx").parse(bare), SENTENCES, strict=True
     ):
         assert collapse(read_graph(sentence)) == collapse(read_graph(gold))
+    _check_kept_heads(depkit.load(model, engine="onnx"))
     # Ensembles predict no graphs, whichever of their members do.
     without = make_parser(SENTENCES)
     for members in ([parser, parser], [parser, without], [without, parser]):
