@@ -31,13 +31,21 @@ def has_deps(sentence: Sentence) -> bool:
     return "deps" in sentence.format.columns and set(sentence.column("deps")) != {"_"}
 
 
+def has_learned_deps(sentence: Sentence) -> bool:
+    """Return whether enhanced dependencies are learned from a sentence.
+
+    Their labels are learned relative to the tree, so that all words must have heads.
+    """
+    return has_deps(sentence) and -1 not in sentence.head
+
+
 def learned_relations(sentence: Sentence) -> list[list[Relation]]:
-    """Return the heads of each word with the labels that are learned; [] without DEPS.
+    """Return the heads of each word with the labels that are learned; [] if none are.
 
     Relations of a word to itself are left out. Raises FormatError if DEPS does not describe a
     graph, or the heads are not a tree.
     """
-    if not has_deps(sentence):
+    if not has_learned_deps(sentence):
         return []
     graph = GrowingGraph(sentence)
     learned = []
@@ -103,7 +111,7 @@ def targets(sentence: Sentence, table: Table, ignored: int) -> dict[str, list[in
     """Return the heads and the indices of labels of each word, as arrays by name.
 
     Returns MOST_HEADS arrays of heads and as many of labels. If a word has fewer heads, the rest is
-    `ignored`; if the sentence has no DEPS, all values are `ignored`.
+    `ignored`; if no relations are learned from the sentence, all values are `ignored`.
     """
     learned = learned_relations(sentence) or [[] for _ in range(len(sentence))]
     arrays = {}

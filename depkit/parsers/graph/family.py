@@ -9,7 +9,13 @@ import numpy as np
 from depkit.corpus.sentence import Sentence
 from depkit.parsers.family import CombinationError, DependencyFamily, Scoring
 from depkit.parsers.graph.config import BiaffineConfig, Calibration
-from depkit.parsers.graph.deps import COLUMN, has_deps, learned_relations, score_deps, targets
+from depkit.parsers.graph.deps import (
+    COLUMN,
+    has_learned_deps,
+    learned_relations,
+    score_deps,
+    targets,
+)
 from depkit.parsers.graph.findings import tree_findings
 from depkit.parsers.settings import from_dict
 
@@ -40,7 +46,7 @@ class Biaffine(DependencyFamily):
         if config.decoder.root_label == "auto":
             decoder = replace(config.decoder, root_label=find_root_label(train))
             config = replace(config, decoder=decoder)
-        if config.scorer.predicts_deps and not any(map(has_deps, train)):
+        if config.scorer.predicts_deps and not any(map(has_learned_deps, train)):
             scorer = replace(config.scorer, predict=config.scorer.tags)
             config = replace(config, scorer=scorer)
         return super().resolve_auto(config, train)

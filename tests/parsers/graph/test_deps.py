@@ -50,6 +50,15 @@ def test_conjuncts_with_the_preposition_of_the_first_one() -> None:
     assert learned_relations(enhance_sentence(parse(rows)))[4] == [(1, "obl:&"), (3, "=:*")]
 
 
+def test_nothing_is_learned_relative_to_a_partial_tree() -> None:
+    partial = SENTENCES[0].with_columns({"head": [-1, *SENTENCES[0].head[1:]]})
+    assert has_deps(partial) and learned_relations(partial) == []
+    for values in targets(partial, Table(["="]), IGNORED).values():
+        assert values == [IGNORED] * len(partial)
+    config = make_parser_config(PREDICT)
+    assert get_family(config).resolve_auto(config, [partial]).scorer.predict == ["upos"]
+
+
 @pytest.mark.parametrize("rows", [COORDINATION, RELATIVE])
 def test_labels_are_restored(rows: str) -> None:
     sentence = parse(rows)
