@@ -168,6 +168,7 @@ def test_analyze_agrees_with_the_command_line(tiny, tmp_path):
         ({"confidence": True, "seed": -1}, "seed: it must be 0 or more, not -1"),
         ({"test": "foo"}, "test: there is no test 'foo'; choose from ar, bootstrap"),
         ({"test": "ar"}, "test: it compares systems, so give two or more"),
+        ({"by": "distance", "train": TINY}, "train: it needs `by` frequency or `by` oov"),
     ):
         with pytest.raises(ArgumentError, match=message):
             depkit.analyze(tiny, tiny, **invalid)
@@ -284,6 +285,17 @@ def test_a_report_a_plot_and_suspects_are_made(tiny, tmp_path):
     assert "LAS" in (tmp_path / "a.svg").read_text()
     image = (tmp_path / "b.svg").read_text()
     assert "confusions of deprel" in image and "LAS" not in image
+    both = {"confusion": "deprel", "by": "distance", "measure": "precision"}
+    depkit.plot(tiny, changed, output=tmp_path / "c.svg", **both)
+    image = (tmp_path / "c.svg").read_text()
+    assert "confusions of deprel" in image and "LAS precision" in image
+    for invalid, message in (
+        ({"confusion": "deprel", "measure": "f1"}, "measure: it needs `plot` of a table of bins"),
+        ({"confusion": "deprel", "train": TINY}, "train: it needs `by` frequency or `by` oov"),
+        ({"by": "distance", "train": TINY}, "train: it needs `by` frequency or `by` oov"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            depkit.plot(tiny, changed, output=tmp_path / "d.svg", **invalid)
     depkit.write(tiny, tmp_path / "t.conllu")
     out, _ = Command("suspects")(tmp_path / "t.conllu", "--json")
     assert depkit.suspects(tmp_path / "t.conllu") == json.loads(out)["suspects"]

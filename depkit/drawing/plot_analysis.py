@@ -7,6 +7,7 @@ from depkit.corpus.io import PathLike
 from depkit.drawing import plot as drawing
 from depkit.score.evaluators import Trees, find_evaluator
 from depkit.score.mistakes import confusion_matrices
+from depkit.score.request import Request, as_tuple
 from depkit.score.significance import DEFAULT_SEED
 
 
@@ -38,7 +39,8 @@ def plot(
         bins: As for `analyze`, and so are the arguments that are not explained.
         metric: By default, "LAS".
         measure: "precision", "recall" or "f1"; by default, recall for bins of numbers, else F1.
-        confusion: "deprel", "upos", "xpos" or "head" draws a heat map instead, or several.
+        confusion: "deprel", "upos", "xpos" or "head" draws a heat map, or several. Bins are then
+            drawn, above them, only if there is `by` or `bins`.
         punct: The punctuation policy.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         train: The training treebank, which the groupings "oov" and "frequency" need.
@@ -53,17 +55,14 @@ def plot(
         raise ValueError("plot needs the trees of at least one system, after the gold trees")
     path = os.fspath(output)
     drawing.check_plot_path(path)
-    kinds = (confusion,) if isinstance(confusion, str) else tuple(confusion)
     evaluator = find_evaluator([gold, *preds], punct=punct, subtypes=subtypes, encoding=encoding)
-    evaluator.refuse(train=train, confusion=kinds)
-    if kinds:
-        data = evaluator.read(gold, preds)
-        matrices = [matrix for kind in kinds for matrix in confusion_matrices(data, kind)]
-        drawing.plot(matrices, path, seed=seed)
-        return
-    by = (by,) if isinstance(by, str) else tuple(by)
-    bins = (bins,) if isinstance(bins, str) else tuple(bins)
-    view = evaluator.view(by, bins, metric)
-    view.check()
-    data = evaluator.read(gold, preds, columns=view.columns, train=train)
-    drawing.plot([evaluator.analyze(data, view)], path, measure, seed)
+    request = Request(
+        by=as_tuple(by), bins=as_tuple(bins) or None, metric=metric,
+        confusion=as_tuple(confusion), train=train, plot=path, measure=measure, seed=seed,
+    )  # fmt: skip
+    plan = request.resolve(evaluator)
+    request.check(plan, len(preds))
+    data = evaluator.read(gold, preds, columns=plan.columns, train=train)
+    analyses = [evaluator.analyze(data, view) for view in plan.views]
+    matrices = [matrix for kind in plan.confusion for matrix in confusion_matrices(data, kind)]
+    drawing.plot([*analyses, *matrices], path, measure, seed)

@@ -11,6 +11,7 @@ from depkit.corpus.io import PathLike
 from depkit.files.errors import ArgumentError
 from depkit.score.analysis import COUNTS, Analysis, precision_recall_f1
 from depkit.score.evaluators import Trees, find_evaluator
+from depkit.score.request import Request, as_tuple
 from depkit.score.significance import (
     DEFAULT_SEED,
     RESAMPLES,
@@ -103,16 +104,18 @@ def analyze(
         raise ArgumentError("test", message)
     if test is not None and len(preds) < 2:
         raise ArgumentError("test", "it compares systems, so give two or more")
-    by = (by,) if isinstance(by, str) else tuple(by)
-    bins = (bins,) if isinstance(bins, str) else tuple(bins)
     evaluator = find_evaluator(
         [gold, *preds], punct=punct, subtypes=subtypes, predicted=predicted, evalb=evalb,
         encoding=encoding,
     )  # fmt: skip
-    evaluator.refuse(train=train)
-    view = evaluator.view(by, bins, metric)
-    view.check()
-    data = evaluator.read(gold, preds, columns=view.columns, train=train)
+    request = Request(
+        by=as_tuple(by), bins=as_tuple(bins) or None, metric=metric, confidence=confidence,
+        test=test, seed=seed, train=train,
+    )  # fmt: skip
+    plan = request.resolve(evaluator)
+    request.check(plan, len(preds))
+    (view,) = plan.views
+    data = evaluator.read(gold, preds, columns=plan.columns, train=train)
     table = rows(evaluator.analyze(data, view), Options(confidence, test, seed=seed))
     for row, number in zip(table, cycle(range(1, len(preds) + 1)), strict=False):
         row["system"] = row["system"] or f"system {number}"

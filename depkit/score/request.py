@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from depkit.corpus.io import PathLike
 from depkit.files.errors import ArgumentError
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
 from depkit.score.analysis import RELATION_METRICS, View
@@ -15,6 +17,8 @@ from depkit.score.mistakes import CONFUSIONS
 from depkit.score.significance import DEFAULT_SEED
 
 _SEVERAL_AND_BINS = "two or more PRED files and a table of bins"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,13 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What `depkit analyze` is asked for; the attributes are its options.
+    """What `depkit analyze`, `analyze` or `plot` is asked for; the attributes are its options.
 
     Without any, there is a table of bins of the default grouping of the evaluator.
     """
 
     by: Sequence[str] = ()
-    bins: Sequence[str] | None = None
+    bins: Sequence[str | None] | None = None
     preset: str | None = None
     metric: str | None = None
     confusion: Sequence[str] = ()
@@ -67,7 +71,7 @@ class Request:
     confidence: bool = False
     test: str | None = None
     seed: int = DEFAULT_SEED
-    train: str | None = None
+    train: PathLike | None = None
     plot: str | None = None
     measure: str | None = None
 
@@ -118,11 +122,11 @@ class Request:
             raise ArgumentError("calibration", message)
         if self.bins is None:
             return BINS
-        if len(self.bins) > 1 or not re.fullmatch("[1-9][0-9]?|100", self.bins[0]):
-            found = " ".join(self.bins)
+        found = " ".join(map(str, self.bins))
+        if not re.fullmatch("[1-9][0-9]?|100", found):
             message = f"with `calibration`, give a number of bins, 1 to 100, not '{found}'"
             raise ArgumentError("bins", message)
-        return int(self.bins[0])
+        return int(found)
 
     def _views(self, evaluator: Evaluator, metric: str | None) -> list[View]:
         """Return the views for the requested tables of bins."""
@@ -166,6 +170,11 @@ class Request:
         ):  # fmt: skip
             if value and not has_effect:
                 raise ArgumentError(name, f"it needs {needs}")
+
+
+def as_tuple(values: str | Sequence[T]) -> tuple[str | T, ...]:
+    """Return the values of an argument that can also be a single text."""
+    return (values,) if isinstance(values, str) else tuple(values)
 
 
 def _check_metric(argument: str, metric: str, allowed: Iterable[str]) -> None:
