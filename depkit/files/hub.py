@@ -65,7 +65,7 @@ def download(repository: str, revision: str, patterns: Sequence[str]) -> Path:
             "models of the Hugging Face hub need huggingface_hub: pip install huggingface_hub"
         ) from None
     try:
-        with _silence_hub():
+        with silence_hub():
             return Path(
                 snapshot_download(
                     repository,
@@ -99,7 +99,7 @@ def _describe_error(error: Exception, revision: str) -> str:
 
 
 @contextmanager
-def _silence_hub() -> Iterator[None]:
+def silence_hub() -> Iterator[None]:
     """Keep the package from printing progress bars, and messages other than errors."""
     from huggingface_hub.utils import (
         are_progress_bars_disabled,

@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 
 from depkit.parsers.engine.eight_bits import quantize_columns
-from depkit.parsers.engine.stored_weights import NO_WEIGHTS, StoredWeights, find_integers
+from depkit.parsers.engine.stored_weights import (
+    NO_WEIGHTS,
+    StoredWeights,
+    find_integers,
+    replace_nodes,
+)
 
 _MAX_INPUT = 255
 # The ranges of an input that are tried, as shares of the range of its values in calibration
@@ -79,14 +84,12 @@ def quantize_products(
     for node in model.graph.node:
         if node.output[0] not in replaced:
             kept += nodes.get(node.output[0], [node]) if node.op_type == "MatMul" else [node]
-    del model.graph.node[:]
-    model.graph.node.extend(kept)
+    replace_nodes(model, kept)
     initializers = [t for t in model.graph.initializer if t.name not in replaced]
     del model.graph.initializer[:]
     model.graph.initializer.extend(initializers)
     if not any(opset.domain == "com.microsoft" for opset in model.opset_import):
         model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-    del model.graph.value_info[:]
     onnx.checker.check_model(model, check_custom_domain=False)
 
 

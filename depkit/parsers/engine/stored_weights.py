@@ -102,7 +102,7 @@ def compress_tables(model: Any, weights: StoredWeights) -> None:
             tensor.CopyFrom(numpy_helper.from_array(half, name))
             node.output[0] = f"{output}.half"
             nodes.append(helper.make_node("Cast", [node.output[0]], [output], to=TensorProto.FLOAT))
-    _replace_nodes(model, nodes)
+    replace_nodes(model, nodes)
 
 
 def compress_matrices(model: Any, weights: StoredWeights) -> None:
@@ -128,7 +128,7 @@ def compress_matrices(model: Any, weights: StoredWeights) -> None:
                     helper.make_node("Mul", [cast, scale], [name]),
                 ]
         nodes.append(node)
-    _replace_nodes(model, nodes)
+    replace_nodes(model, nodes)
 
 
 def compress_integers(model: Any) -> None:
@@ -156,7 +156,7 @@ def compress_integers(model: Any) -> None:
         casts.append(helper.make_node("Cast", [name], [tensor.name], to=TensorProto.INT64))
     del model.graph.initializer[:]
     model.graph.initializer.extend(kept)
-    _replace_nodes(model, [*casts, *model.graph.node])
+    replace_nodes(model, [*casts, *model.graph.node])
 
 
 def find_integers(
@@ -195,7 +195,8 @@ def refer_to_weights(model: Any, weights: StoredWeights) -> None:
             tensor.external_data.add(key=key, value=str(value))
 
 
-def _replace_nodes(model: Any, nodes: list[Any]) -> None:
+def replace_nodes(model: Any, nodes: list[Any]) -> None:
+    """Replace all nodes of a graph, in place."""
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     del model.graph.value_info[:]

@@ -12,6 +12,7 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
+from depkit.treebank.check_tree import find_cycles
 
 HEADS, NOT_HEAD, DEPRELS = "Heads", "NotHead", "Deprels"
 _KEYS = (HEADS, NOT_HEAD, DEPRELS)
@@ -87,7 +88,8 @@ def check_constraints(
     `projective`, two fixed arcs cross. Restrictions in MISC can exclude all trees in other ways.
     """
     heads: list[int] = constraints.heads.tolist()
-    if word := _find_cycle(heads):
+    if cycles := find_cycles(heads):
+        word = cycles[0][0]
         raise FormatError(
             *sentence.location(word - 1),
             f"the annotated heads form a cycle through word {word}; correct one of them, or write _"
@@ -106,19 +108,6 @@ def check_constraints(
             f"the annotated arcs of words {words[0]} and {words[1]} cross, so that no projective"
             " tree has both; choose another decoder",
         )
-
-
-def _find_cycle(heads: Sequence[int]) -> int:
-    """Return a word on a cycle of fixed arcs, 0 if there is none."""
-    seen = [0] * (len(heads) + 1)  # [word], the word from which it was reached first
-    for start in range(1, len(heads) + 1):
-        word = start
-        while word > 0 and not seen[word]:
-            seen[word] = start
-            word = heads[word - 1]
-        if word > 0 and seen[word] == start:
-            return word
-    return 0
 
 
 def _find_crossing(heads: Sequence[int]) -> tuple[int, int] | None:

@@ -35,14 +35,16 @@ from depkit.parsers.network import LabelGraph, ParserNetwork
 # are many labels, and most relations only have the label that stands for that of the tree.
 GRAPH_LABEL = 32
 
+# rows, dependents, heads, [arcs] each -> [arcs, label]
+ScoreArcs = Callable[[Tensor, Tensor, Tensor], Tensor]
+
 
 @dataclass(frozen=True)
 class GraphScores:
     """The scores of the enhanced dependencies of a batch, which stay on the device."""
 
     arc: Tensor  # [batch, dependent, head] logits, -inf where no arc is possible
-    # rows, dependents, heads, [arcs] each -> [arcs, label]
-    score_labels: Callable[[Tensor, Tensor, Tensor], Tensor]
+    score_labels: ScoreArcs
 
     def fetch_arcs(self) -> np.ndarray:
         """Copy the logits of all arcs to the host."""
@@ -64,8 +66,7 @@ class Scores:
     arc: Tensor  # [batch, dependent, head], -inf where no arc is possible
     score_labels: Callable[[Tensor], Tensor]  # heads, [batch, length] -> [batch, length, label]
     columns: ColumnScores  # the other predicted columns
-    # rows, dependents, heads, [arcs] each -> [arcs, label]
-    score_arcs: Callable[[Tensor, Tensor, Tensor], Tensor]
+    score_arcs: ScoreArcs
 
     graph: GraphScores | None = None  # of enhanced dependencies, if they are predicted
 
@@ -321,10 +322,7 @@ class BiaffineNetwork(ParserNetwork):
         def score_labels(heads: Tensor) -> Tensor:
             return self.label(dependent_vectors, _gather_vectors(head_vectors, heads)).float()
 
-        def score_arcs(rows: Tensor, dependents: Tensor, heads: Tensor) -> Tensor:
-            pairs = dependent_vectors[rows, dependents], head_vectors[rows, heads]
-            return self.label(*(vectors[None] for vectors in pairs))[0].float()
-
+        score_arcs = _arc_scorer(self.label, dependent_vectors, head_vectors)
         arc = self.arc_scores(words, batch["lengths"])
         return Scores(
             arc, score_labels, logits, score_arcs, self._graph_scores(words, batch["lengths"])
@@ -335,12 +333,9 @@ class BiaffineNetwork(ParserNetwork):
         scorer = self.graph
         if scorer is None:
             return None
-        dependent_vectors, head_vectors = scorer.label_dependent(words), scorer.label_head(words)
-
-        def score_labels(rows: Tensor, dependents: Tensor, heads: Tensor) -> Tensor:
-            pairs = dependent_vectors[rows, dependents], head_vectors[rows, heads]
-            return scorer.label(*(vectors[None] for vectors in pairs))[0].float()
-
+        score_labels = _arc_scorer(
+            scorer.label, scorer.label_dependent(words), scorer.label_head(words)
+        )
         return GraphScores(scorer.arc_scores(words, lengths), score_labels)
 
     def score_graph(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
@@ -367,6 +362,16 @@ class BiaffineNetwork(ParserNetwork):
         if self.graph is not None:
             graphs["deps"] = _label_graph(self.graph.label, "deps.")
         return graphs
+
+
+def _arc_scorer(label: LabelScorer, dependent_vectors: Tensor, head_vectors: Tensor) -> ScoreArcs:
+    """Return a function that scores the labels of arcs; the vectors are [batch, length, size]."""
+
+    def score_arcs(rows: Tensor, dependents: Tensor, heads: Tensor) -> Tensor:
+        pairs = dependent_vectors[rows, dependents], head_vectors[rows, heads]
+        return label(*(vectors[None] for vectors in pairs))[0].float()
+
+    return score_arcs
 
 
 def _label_graph(scorer: LabelScorer, prefix: str = "") -> LabelGraph:

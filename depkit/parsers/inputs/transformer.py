@@ -8,7 +8,6 @@ import hashlib
 import inspect
 import json
 import logging
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from safetensors import safe_open
 from depkit.corpus.io import PathLike
 from depkit.files.atomic import atomic_directory, temporary_directory
 from depkit.files.errors import first_line
+from depkit.files.hub import silence_hub
 from depkit.nn.limit import find_not_finite, limit_size
 from depkit.parsers.inputs.safe_files import (
     CONFIGURATION_FILES,
@@ -377,28 +377,16 @@ def _stay_offline() -> Iterator[None]:
 @contextmanager
 def _silence_libraries() -> Iterator[None]:
     """Keep transformers and the hub from showing progress bars and messages other than errors."""
-    from huggingface_hub.utils import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
     from transformers.utils import logging as library
 
-    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
-    levels = [logger.level for logger in loggers]
-    bars, hub_bars = library.is_progress_bar_enabled(), not are_progress_bars_disabled()
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
+    logger = logging.getLogger("transformers")
+    level, had_bars = logger.level, library.is_progress_bar_enabled()
+    logger.setLevel(logging.ERROR)
     library.disable_progress_bar()
-    disable_progress_bars()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with silence_hub():
             yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-        if bars:
+        logger.setLevel(level)
+        if had_bars:
             library.enable_progress_bar()
-        if hub_bars:
-            enable_progress_bars()
