@@ -37,9 +37,9 @@ def print_output(text: str, colours: bool = False) -> None:
         stream.write(f"{text}\n")
 
 
-def for_terminal(text: str, colours: bool = False) -> str:
+def for_terminal(text: str) -> str:
     """Escape control characters except tabs and line ends if stdout is a terminal."""
-    return escape_controls(text, "\n\t", colours) if is_terminal() else text
+    return escape_controls(text, "\n\t") if is_terminal() else text
 
 
 def is_terminal() -> bool:

@@ -28,30 +28,27 @@ STDIN, STDOUT = "standard input", "standard output"  # their names in errors
 
 
 @contextmanager
-def open_lines(
-    path: PathLike, encoding: str = "utf-8", has_sentences: bool | None = False
-) -> Iterator[TextIO]:
+def open_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[TextIO]:
     r"""Open a text stream whose lines end only at \n and keep their line ends.
 
     Bytes that cannot be decoded become surrogates, which the reader reports with their line.
     Raises ValueError for an unknown encoding, FormatError for a file in UTF-16 or UTF-32 if
     `encoding` is not, or for a line that is too long, and the errors of `open_bytes`.
-    has_sentences: as for `limits.limit_stream`.
     """
     with (
         open_bytes(path) as binary,
-        decode_lines(binary, encoding, os.fspath(path), has_sentences) as lines,
+        decode_lines(binary, encoding, os.fspath(path), has_sentences=False) as lines,
     ):
         yield lines
 
 
 @contextmanager
 def decode_lines(
-    binary: BinaryIO, encoding: str, file: str, has_sentences: bool | None = False
+    binary: BinaryIO, encoding: str, file: str, has_sentences: bool | None
 ) -> Iterator[TextIO]:
     """Decode a stream of bytes as `open_lines` does; the stream stays open.
 
-    file: The name of the stream, for errors.
+    file: The name of the stream, for errors; has_sentences: as for `limits.limit_stream`.
     """
     if peek := getattr(binary, "peek", None):
         check_encoding(peek(1024), encoding, file)

@@ -184,23 +184,18 @@ def make_graphs(
 def make_tokenizer_graph(
     parser: "Parser",
     sentences: Sequence[Sentence],
-    directory: Path | None = None,
-    quantize: bool = True,
+    directory: Path,
 ) -> Any:
     """Export the graph of a parser's tokenizer as an onnx.ModelProto; see `make_graphs`."""
     from depkit.parsers.engine.export import export_tokenizer
-    from depkit.parsers.engine.stored_weights import (
-        NO_WEIGHTS,
-        read_stored_weights,
-        share_weights,
-    )
+    from depkit.parsers.engine.stored_weights import read_stored_weights, share_weights
 
     assert parser.tokenizer is not None
     sentences = _choose_sentences(parser, sentences)
     texts = [sentence.text or " ".join(sentence.form) for sentence in sentences]
     slices = parser.tokenizer.encode_slices(texts)
-    weights = read_stored_weights(directory / TOKENIZER) if directory else NO_WEIGHTS
-    graph = export_tokenizer(parser.tokenizer.network, slices, weights, quantize)
+    weights = read_stored_weights(directory / TOKENIZER)
+    graph = export_tokenizer(parser.tokenizer.network, slices, weights)
     return share_weights(graph, weights)
 
 

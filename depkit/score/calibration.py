@@ -120,7 +120,7 @@ def calibration_errors(totals: np.ndarray) -> np.ndarray:
 
 
 def accuracy_intervals(
-    reliability: Reliability, system: int, resamples: int = RESAMPLES, seed: int = DEFAULT_SEED
+    reliability: Reliability, system: int, seed: int = DEFAULT_SEED
 ) -> np.ndarray:
     """Compute 95% bootstrap intervals of accuracy in each bin and over all bins: [2, bin + 1].
 
@@ -131,7 +131,7 @@ def accuracy_intervals(
     def statistic(sums: np.ndarray) -> np.ndarray:
         return reliability_scores(_append_sum(reliability.unflatten(sums)))[..., 1]
 
-    return bootstrap_interval(reliability.counts[system], statistic, trials=resamples, seed=seed)
+    return bootstrap_interval(reliability.counts[system], statistic, trials=RESAMPLES, seed=seed)
 
 
 def calibration_rows(

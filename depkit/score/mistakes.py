@@ -27,6 +27,7 @@ def _head_tags(comparison: Comparison, words: Words) -> CodesAndNames:
     return np.where(words.head > 0, tag, special), tags
 
 
+MATRIX_SIZE = 15  # values in a matrix of confusions
 # The keys of the rows of `confusion_rows` and of `worst_sentence_rows`.
 CONFUSION_COLUMNS = ("system", "confusion", "gold", "predicted", "count", "share")
 WORST_COLUMNS = ("system", "metric", "errors", "scored", "sentence", "place", "sent_id", "text")
@@ -100,8 +101,8 @@ class Confusion:
     choices: tuple[tuple[str, str], ...]
 
 
-def confusion_matrices(data: Data, kind: str, top: int = 15) -> list[Confusion]:
-    """Return the matrix of each system, of the `top` values that are confused most often.
+def confusion_matrices(data: Data, kind: str) -> list[Confusion]:
+    """Return the matrix of each system, of the MATRIX_SIZE values that are confused most often.
 
     The errors are those of `confusion_rows`.
     """
@@ -110,7 +111,7 @@ def confusion_matrices(data: Data, kind: str, top: int = 15) -> list[Confusion]:
         totals: Counter[str] = Counter()
         for gold, predicted, count, _ in confusions:
             totals.update(dict.fromkeys((gold, predicted), count))
-        index = {name: i for i, (name, _) in enumerate(totals.most_common(top))}
+        index = {name: i for i, (name, _) in enumerate(totals.most_common(MATRIX_SIZE))}
         counts = np.zeros((len(index), len(index)), dtype=np.int64)
         for gold, predicted, count, _ in confusions:
             if gold in index and predicted in index:
