@@ -20,6 +20,7 @@ from depkit.corpus.parquet.batches import BLOCK_ROWS
 from depkit.corpus.parquet.files import find_block_lines
 from depkit.corpus.reader import ROWS_BLOCK
 from depkit.corpus.text import BLANKS, LINE_END, PARAGRAPH_END, TEXT_BLOCK
+from depkit.files.byte_source import ByteSource
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 from depkit.files.storage import file_size
@@ -194,17 +195,13 @@ def open_part(binary: BinaryIO, part: Part) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(limited, 1 << 16))
 
 
-class _Limited(io.RawIOBase):
+class _Limited(ByteSource):
     """A stream of the next `size` bytes of another stream."""
 
     def __init__(self, binary: BinaryIO, size: int) -> None:
         self.binary, self.size = binary, size
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        data = self.binary.read(min(self.size, len(buffer)))
+    def read_chunk(self, size: int) -> bytes:
+        data = self.binary.read(min(self.size, size))
         self.size -= len(data)
-        buffer[: len(data)] = data
-        return len(data)
+        return data

@@ -8,8 +8,9 @@ import io
 import lzma
 import os
 from collections.abc import Iterator
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
+from depkit.files.byte_source import ByteSource
 from depkit.files.errors import FormatError
 
 _MAX_SENTENCE = 1 << 24  # bytes
@@ -59,7 +60,7 @@ def limit_stream(
     return cast(BinaryIO, io.BufferedReader(stream, _BUFFER))
 
 
-class _LimitedStream(io.RawIOBase):
+class _LimitedStream(ByteSource):
     """See `limit_stream`."""
 
     def __init__(
@@ -76,14 +77,10 @@ class _LimitedStream(io.RawIOBase):
         self.size = 0  # of the sentence or line that the last chunk has not finished
         self.last = b""  # the end of the last chunk, for a blank line between two chunks
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        chunk = self.binary.read1(len(buffer))  # type: ignore[attr-defined]
+    def read_chunk(self, size: int) -> bytes:
+        chunk: bytes = self.binary.read1(size)  # type: ignore[attr-defined]
         self._count(chunk)
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
+        return chunk
 
     def _count(self, chunk: bytes) -> None:
         # In UTF-16 and UTF-32, there are zeros between and within line ends.
@@ -125,7 +122,7 @@ def _encode(text: str, encoding: str) -> bytes:
         return text.encode()
 
 
-class XzStream(io.RawIOBase):
+class XzStream(ByteSource):
     """The decompressed bytes of an .xz file; `lzma.open` would accept a dictionary of any size.
 
     Raises lzma.LZMAError for a damaged file, and EOFError if its end is missing.
@@ -135,24 +132,18 @@ class XzStream(io.RawIOBase):
         self.chunks = _decompress_xz(file)
         self.rest = b""
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as bytes are available; return their number, 0 at the end."""
+    def read_chunk(self, size: int) -> bytes:
         while not self.rest:
             try:
                 self.rest = next(self.chunks)
             except StopIteration:
-                return 0
+                return b""
             except lzma.LZMAError as error:
                 if "Memory" in str(error):
                     raise lzma.LZMAError("it needs too much memory; pack it with xz -9") from None
                 raise
-        count = min(len(buffer), len(self.rest))
-        buffer[:count] = self.rest[:count]
-        self.rest = self.rest[count:]
-        return count
+        chunk, self.rest = self.rest[:size], self.rest[size:]
+        return chunk
 
 
 def _decompress_xz(file: BinaryIO) -> Iterator[bytes]:

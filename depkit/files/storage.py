@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, cast
 
+from depkit.files.byte_source import ByteSource
+
 PathLike = str | os.PathLike[str]
 
 # URLs can be chained, as in simplecache::s3://bucket/in.txt.
@@ -149,20 +151,15 @@ def _name_url_in_errors(url: PathLike) -> Iterator[None]:
         raise OSError(number, reason, url) from error
 
 
-class _StoredStream(io.RawIOBase):
+class _StoredStream(ByteSource):
     """A stream of the bytes of a file in a store, whose errors name the URL."""
 
     def __init__(self, file: Any, url: str) -> None:
         self.file, self.url = file, url
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
+    def read_chunk(self, size: int) -> bytes:
         with _name_url_in_errors(self.url):
-            data = self.file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+            return self.file.read(size)
 
     def seekable(self) -> bool:
         return self.file.seekable()

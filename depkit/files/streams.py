@@ -15,9 +15,10 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import BinaryIO, TextIO, cast
 
 from depkit.files.atomic import atomic, name_file_in_errors
+from depkit.files.byte_source import ByteSource
 from depkit.files.encodings import BOM, check_encoding
 from depkit.files.errors import FormatError
 from depkit.files.limits import XzStream, limit_stream
@@ -150,21 +151,17 @@ def _wrap_watch(file: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(_WatchedStream(file, watch), _OPENING_SIZE))
 
 
-class _WatchedStream(io.RawIOBase):
+class _WatchedStream(ByteSource):
     """A stream that calls `watch` with the number of bytes of every read."""
 
     def __init__(self, file: BinaryIO, watch: Watch) -> None:
         self.file = file
         self.watch = watch
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        chunk = self.file.read1(len(buffer))  # type: ignore[attr-defined]
-        buffer[: len(chunk)] = chunk
+    def read_chunk(self, size: int) -> bytes:
+        chunk: bytes = self.file.read1(size)  # type: ignore[attr-defined]
         self.watch(len(chunk))
-        return len(chunk)
+        return chunk
 
     def fileno(self) -> int:
         return self.file.fileno()
@@ -209,45 +206,36 @@ def _read_available(binary: BinaryIO) -> bytes:
     return binary.read1(_OPENING_SIZE)  # type: ignore[attr-defined]
 
 
-class _RewoundStream(io.RawIOBase):
+class _RewoundStream(ByteSource):
     """A stream of the bytes that were already read and of the rest of another stream."""
 
     def __init__(self, opening: bytes, rest: BinaryIO) -> None:
         self.opening = opening
         self.rest = rest
 
-    def readable(self) -> bool:
-        return True
-
     def fileno(self) -> int:
         return self.rest.fileno()
 
-    def readinto(self, buffer: Any) -> int:
-        chunk = self.opening or _read_available(self.rest)
-        count = min(len(buffer), len(chunk))
-        buffer[:count] = chunk[:count]
-        self.opening = chunk[count:]
-        return count
+    def read_chunk(self, size: int) -> bytes:
+        available = self.opening or _read_available(self.rest)
+        self.opening = available[size:]
+        return available[:size]
 
 
-class RecordedStream(io.RawIOBase):
+class RecordedStream(ByteSource):
     """A stream that records what is read of its beginning, to be read again after `rewind`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.record, self.has_ended = file, b"", False
 
-    def readable(self) -> bool:
-        return True
-
     def fileno(self) -> int:
         return self.file.fileno()
 
-    def readinto(self, buffer: Any) -> int:
-        chunk = self.file.read1(len(buffer))  # type: ignore[attr-defined]
-        buffer[: len(chunk)] = chunk
+    def read_chunk(self, size: int) -> bytes:
+        chunk: bytes = self.file.read1(size)  # type: ignore[attr-defined]
         self.record += chunk
         self.has_ended = not chunk
-        return len(chunk)
+        return chunk
 
     def open(self) -> BinaryIO:
         """Return a stream for reading the beginning."""

@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from typing import Any, BinaryIO, cast
 
+from depkit.files.byte_source import ByteSource
 from depkit.files.errors import FormatError
 from depkit.files.limits import LZMA_MEMORY
 
@@ -73,25 +74,21 @@ def _lzma_decompressor(stream: Any, size: int) -> lzma.LZMADecompressor:
     return unpack
 
 
-class _Member(io.RawIOBase):
+class _Member(ByteSource):
     """The unpacked bytes of a member."""
 
     def __init__(self, packed: Any, unpack: Any, crc: int) -> None:
         self.packed, self.unpack = packed, unpack
         self.expected, self.crc = crc, 0
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
+    def read_chunk(self, size: int) -> bytes:
         data = b""
         while not data and not self.unpack.eof:
             chunk = self.packed.read(_BUFFER) if self.unpack.needs_input else b""
             if not chunk and self.unpack.needs_input:
                 raise EOFError("its end is missing")
-            data = self.unpack.decompress(chunk, len(buffer))
+            data = self.unpack.decompress(chunk, size)
         self.crc = zlib.crc32(data, self.crc)
         if not data and self.crc != self.expected:
             raise zipfile.BadZipFile("the checksum is wrong")
-        buffer[: len(data)] = data
-        return len(data)
+        return data
