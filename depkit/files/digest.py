@@ -1,9 +1,11 @@
 """Digests of data, to name cache files and to check that a resumed run has the same data.
 
-Every digest is a string of 16 hexadecimal digits, the beginning of a SHA-256.
+Every digest is a string of 16 hexadecimal digits, the beginning of a SHA-256; that of an inline
+style or script is written as a Content-Security-Policy needs it.
 """
 
 import hashlib
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 
 from depkit.files.storage import PathLike
@@ -39,3 +41,8 @@ def digest_forms(sentences: Iterable[Sequence[str]]) -> str:
         lines = "\n".join([str(len(forms)), *forms, ""])
         sha.update(lines.encode("utf-8", "surrogatepass"))
     return sha.hexdigest()[:16]
+
+
+def digest_inline(text: str) -> str:
+    """Digest the text of a style or script of a page, for its Content-Security-Policy."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -19,8 +19,13 @@ class FormatError(ValueError):
         self.message = message
 
     def __str__(self) -> str:
-        location = f"{self.file}:{self.line}" if self.line else self.file
+        location = describe_location(self.file, self.line)
         return ": ".join(part for part in (location, self.sent_id, self.message) if part)
+
+
+def describe_location(file: str, line: int) -> str:
+    """Return a place in a file as messages name it; line: 0 for the file as a whole."""
+    return f"{file}:{line}" if line else file
 
 
 def first_line(error: BaseException) -> str:

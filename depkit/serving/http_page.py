@@ -5,15 +5,14 @@ anew, lets words be chosen in the drawing, and copies and saves trees.
 """
 
 import re
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from html import escape
 from importlib import resources
 from itertools import islice
 
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
+from depkit.files.digest import digest_inline
 from depkit.serving.page_sentence import Arcs, render_options, render_sentence
 from depkit.serving.udpipe import Models, ParameterError, Query, ServedModel, split_lines
 
@@ -25,16 +24,13 @@ def _read_file(name: str) -> str:
     return resources.files("depkit.serving").joinpath("web", name).read_text("utf-8")
 
 
-def _digest(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
 _STYLE, _SCRIPT = _read_file("page.css"), _read_file("page.js")
 # The content security policy, similar to that of the pages of reports: only this style and this
 # script are allowed, which are identified by their digests. Forms and requests of the script may be
 # sent to this server only.
 POLICY = (
-    f"default-src 'none'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)};"
+    f"default-src 'none'; style-src {digest_inline(_STYLE)};"
+    f" script-src {digest_inline(_SCRIPT)};"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _ARC = re.compile(r"([0-9]{1,9}):([0-9]{0,9}):(\S*)")

@@ -9,6 +9,7 @@ information.
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from depkit.files.errors import describe_location
 from depkit.treebank.output import escape_unprintable
 
 Severity = Literal["error", "warning", "note"]
@@ -126,7 +127,7 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        location = f"{self.file}:{self.line}" if self.line else self.file
+        location = describe_location(self.file, self.line)
         parts = (location, self.severity, self.sent_id, f"{self.message} [{self.code}]")
         return escape_unprintable(": ".join(part for part in parts if part))
 

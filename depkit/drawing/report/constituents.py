@@ -3,6 +3,7 @@
 from typing import Any
 
 from depkit.drawing.report.contents import Texts, spread_evenly
+from depkit.files.errors import describe_location
 from depkit.score.constituents import NO_LABEL, TreeData, classify_wrong
 from depkit.score.evalb import Bracket, Result
 
@@ -55,7 +56,7 @@ def pack_sentences(data: TreeData, limit: int) -> dict[str, Any]:
     for i in spread_evenly(data.num_sentences, limit):
         sentence, results = data.sentences[i], data.results[i]
         scored = pack_gold(next((result for result in results if result.words), Result([])))
-        location = f"{data.gold_name}:{sentence.line}" if sentence.line else data.gold_name
+        location = describe_location(data.gold_name, sentence.line)
         row = [i + 1, location, words.pack(sentence.words), tags.pack(sentence.tags), scored]
         packed.append([*row, *(pack_system(result, scored) for result in results)])
     return {

@@ -7,6 +7,7 @@ import numpy as np
 
 from depkit.corpus.sentence import Sentence
 from depkit.drawing.report.contents import Texts, as_table, spread_evenly
+from depkit.files.errors import describe_location
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
 from depkit.score.agreement import agreement_rows
 from depkit.score.attachment import Data
@@ -81,7 +82,7 @@ def pack_sentences(data: Data, limit: int) -> dict[str, Any]:
         row: list[Any] = [
             i + 1,
             sent_id,
-            f"{file}:{line}" if line else file,
+            describe_location(file, line),
             forms.pack(own_forms),
             tags.pack(_texts(words, gold, "upos", span)),
             gold.head[span].tolist(),

@@ -1,9 +1,7 @@
 """The page of the matches of a pattern: sentences with marked words and their trees, no script."""
 
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from html import escape
 
 from depkit.drawing.trees.cells import make_visible
@@ -11,6 +9,7 @@ from depkit.drawing.trees.drawn_graph import DrawnGraph
 from depkit.drawing.trees.drawn_sentence import Arc, DrawnSentence
 from depkit.drawing.trees.kinds import Kind
 from depkit.drawing.trees.svg import draw_svg
+from depkit.files.digest import digest_inline
 from depkit.treebank.search.graph import Graph
 from depkit.treebank.search.matcher import Found
 from depkit.treebank.search.search import Search
@@ -63,11 +62,10 @@ def render_matches(
 
     The page loads nothing and has no script.
     """
-    digest = b64encode(sha256(_STYLE.encode()).digest()).decode()
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';'
-        f" style-src 'sha256-{digest}'\">\n"
+        f' style-src {digest_inline(_STYLE)}">\n'
         f"<title>Matches</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Matches</h1>\n"
         f"<pre>{_text(pattern)}</pre>\n"
     )

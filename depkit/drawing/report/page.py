@@ -3,11 +3,10 @@
 import html
 import json
 import os
-from base64 import b64encode
-from hashlib import sha256
 from importlib import resources
 from typing import Any, NamedTuple
 
+from depkit.files.digest import digest_inline
 from depkit.files.terminal import escape_controls
 
 # The characters of JSON that mean something in HTML. ASCII JSON has no others.
@@ -45,7 +44,7 @@ def render_page(contents: dict[str, Any]) -> str:
     script = f'(() => {{\n"use strict";\n{code}}})();'
     style = _read("page.css")
     policy = "default-src 'none'; worker-src blob:; base-uri 'none'; form-action 'none'"
-    policy += f"; style-src {_digest(style)}; script-src {_digest(script)}"
+    policy += f"; style-src {digest_inline(style)}; script-src {digest_inline(script)}"
     data = json.dumps(contents, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
     page = _read("page.html")
     for name, text in (
@@ -69,7 +68,3 @@ def _describe_subject(contents: dict[str, Any]) -> str:
 
 def _read(name: str) -> str:
     return resources.files("depkit.drawing.report").joinpath("web", name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
