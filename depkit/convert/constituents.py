@@ -5,7 +5,7 @@ from depkit.corpus.tree import Tree
 
 # The function tags that matter: times, adverbial phrases and vocatives.
 FUNCTION_TAGS = {"TMP": "T", "ADV": "A", "VOC": "V"}
-PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
+PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"}
 NEVER_CONJUNCT = PUNCTUATION | {"POS"}  # these are neither heads nor conjuncts
 # The rules look at this many siblings or children at most, so that the time does not grow with the
 # square of the size of a constituent. Constituents of natural sentences are far smaller.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from depkit.convert.constituents import NEVER_CONJUNCT, REACH, Node
 
-_FLAT_PHRASES = {"NP", "NX", "NAC", "QP"}
+_FLAT_PHRASES = {"NP", "NX", "NML", "NAC", "QP"}
 _BEFORE_CONJUNCT = {"ADVP", "RB", "PRN"}  # these can stand between a conjunction and a conjunct
 
 
@@ -19,6 +19,7 @@ class Coordination(NamedTuple):
 
     first: int  # the first conjunct
     conjunction: int
+    next: int  # the first child after the conjunction that is no punctuation mark
     last: int  # the head of the last conjunct; the other conjuncts may be modifiers of it
     are_modifiers: bool  # whether they are: `silk and velvet gowns`, not `men and women`
 
@@ -42,9 +43,10 @@ def find_coordination(labels: Sequence[str]) -> Coordination | None:
     separators = (",", "CC", ":")
     while first > 1 and labels[first - 1] in separators and labels[first - 2] not in NEVER_CONJUNCT:
         first -= 2
-    before, size_after = list(labels[:first]), last - conjunction
+    after = [i for i in range(conjunction + 1, last + 1) if labels[i] not in NEVER_CONJUNCT]
+    before, size_after = list(labels[:first]), len(after)
     is_list = "," in labels[first:conjunction]
-    are_modifiers = labels[first] not in ("NNS", "NP", "NX") and (
+    are_modifiers = labels[first] not in ("NNS", "NP", "NX", "NML") and (
         (first == 0 and size_after > 1)
         or (first < 3 and is_list and size_after > 1)
         or (before == ["DT"] and size_after == 2)
@@ -52,7 +54,7 @@ def find_coordination(labels: Sequence[str]) -> Coordination | None:
     )
     if "$" in labels[conjunction:]:
         last = labels.index("$", conjunction)
-    return Coordination(first, conjunction, last, are_modifiers)
+    return Coordination(first, conjunction, after[0], last, are_modifiers)
 
 
 @lru_cache(maxsize=8)  # The rules ask for it at each child of the phrase.
@@ -91,7 +93,7 @@ def _is_modifier_conjunct(node: Node) -> bool:
         coordination is not None
         and of_modifiers
         and node.label not in NEVER_CONJUNCT
-        and coordination.first < node.child_index <= coordination.conjunction + 1
+        and coordination.first < node.child_index <= coordination.next
     )
 
 

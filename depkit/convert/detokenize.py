@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 # Tokens without a space before them (joined to the left) or after them (to the right), by form in
 # lower case and by tag. The tag indicates whether ' is a quotation mark or a possessive.
-_JOINED_LEFT = {",", ".", ";", ":", "?", "!", "...", "%", ")", "]", "}"}
+_JOINED_LEFT = {"%", ")", "]", "}"}
+_FINAL_MARKS = ",.;:?!…"  # A token of such marks, as in `wait!!!`, is joined to the left.
 _CLITICS = {mark + end for mark in "'’" for end in ("s", "re", "ve", "m", "ll", "d")} | {
     "n't",
     "n’t",
@@ -33,6 +34,7 @@ def spaces_after(forms: Sequence[str], tags: Sequence[str]) -> list[bool]:
             form in _JOINED_RIGHT
             or tag in _JOINED_RIGHT_TAGS
             or next_form in _JOINED_LEFT
+            or not next_form.strip(_FINAL_MARKS)
             or next_tag in _JOINED_LEFT_TAGS
             or (form, next_form) in _SPLIT_WORDS
         )

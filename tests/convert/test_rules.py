@@ -206,6 +206,12 @@ CONSTRUCTIONS = """\
   You/2:nsubj saw/0:root who/2:dobj
 (SBAR (WHNP (WP who)) (S (S (NP (PRP I)) (VP (VBP see))) (CC and) (S (NP (PRP we)) (VP (VBP hit)))))
   who/3:dobj I/3:nsubj see/0:root and/3:cc we/6:nsubj hit/3:conj
+(NP (DT The) (NML (NN corn) (NN seed)) (NNS bags))
+  The/4:det corn/3:nn seed/4:nn bags/0:root
+(NP (NML (NNP Ann) (NNP Bell)) (POS 's) (NN hat))
+  Ann/2:nn Bell/4:poss 's/2:possessive hat/0:root
+(NP (DT a) (JJ hot) (HYPH -) (CC and) (HYPH -) (JJ dry) (NN day))
+  a/7:det hot/7:amod -/7:punct and/2:cc -/7:punct dry/2:conj day/0:root
 """
 LINES = CONSTRUCTIONS.splitlines()
 

@@ -99,6 +99,30 @@ CONSTRUCTIONS = """\
   the/3:det Bell/3:compound Street/0:root
 (NP (NP (NNP Ann) (NNP Bell) (POS 's)) (NN hat))
   Ann/4:nmod:poss Bell/1:flat 's/1:case hat/0:root
+(S (NP (PRP She)) (VP (VBD made) (S (NP (PRP him)) (ADJP (JJ glad)))))
+  She/2:nsubj made/0:root him/2:obj glad/2:xcomp
+(S (VP (VB Let) (S (NP (PRP us)) (VP (VB see) (NP (PRP it))))))
+  Let/0:root us/1:obj see/1:xcomp it/3:obj
+(S (NP (PRP I)) (VP (VBP want) (S (NP (DT the) (NN door)) (VP (VBN shut)))))
+  I/2:nsubj want/0:root the/4:det door/2:obj shut/2:xcomp
+(S (NP (PRP They)) (VP (VBP call) (S (NP (NNP Rex)) (NP (DT a) (NN dog)))))
+  They/2:nsubj call/0:root Rex/2:obj a/5:det dog/2:xcomp
+(S (NP (PRP We)) (VP (VBP keep) (S (NP (NN milk)) (PP (IN in) (NP (NN stock))))))
+  We/2:nsubj keep/0:root milk/2:obj in/5:case stock/2:xcomp
+(S (NP (PRP I)) (VP (VBP think) (S (NP (PRP he)) (ADJP (JJ glad)))))
+  I/2:nsubj think/0:root he/4:nsubj glad/2:xcomp
+(S (NP (PRP I)) (VP (VBP make) (S (NP (PRP it)) (ADJP (JJ hard) (S (VP (TO to) (VP (VB win))))))))
+  I/2:nsubj make/0:root it/2:expl hard/2:xcomp to/6:mark win/2:ccomp
+(NP (DT The) (NML (NN corn) (NN seed)) (NNS bags))
+  The/4:det corn/3:compound seed/4:compound bags/0:root
+(NP (NML (NNP Ann) (NNP Bell)) (POS 's) (NN hat))
+  Ann/4:nmod:poss Bell/1:flat 's/1:case hat/0:root
+(NP (NML (NNP Ann) (NNP Bell) (POS 's)) (NN hat))
+  Ann/4:nmod:poss Bell/1:flat 's/1:case hat/0:root
+(NP (NML (NN corn) (CC and) (NN rice)) (NNS fields))
+  corn/4:compound and/3:cc rice/1:conj fields/0:root
+(NP (DT a) (JJ hot) (HYPH -) (CC and) (HYPH -) (JJ dry) (NN day))
+  a/7:det hot/7:amod -/6:punct and/6:cc -/6:punct dry/2:conj day/0:root
 """
 LINES = CONSTRUCTIONS.splitlines()
 

@@ -25,6 +25,12 @@ TABLE = """\
   NOUN/4:nsubj CCONJ/3:cc NOUN/1:conj VERB/0:root PUNCT/4:punct
 (S (NP (NN Bread)) (VP (VBD was) (VP (VBN baked) (PP (IN by) (NP (NNP Ann))))) (. .))
   NOUN/3:nsubj:pass AUX/3:aux:pass VERB/0:root ADP/5:case PROPN/3:obl PUNCT/3:punct
+(NP (DT the) (NML (NN corn) (NN seed)) (NNS bags))
+  DET/4:det NOUN/3:compound NOUN/4:compound NOUN/0:root
+(NP (NML (NNP Ann) (NNP Bell)) (POS 's) (NN hat))
+  PROPN/2:compound PROPN/4:nmod:poss PART/2:case NOUN/0:root
+(NP (DT a) (JJ hot) (HYPH -) (CC and) (HYPH -) (JJ dry) (NN day))
+  DET/7:det ADJ/7:amod PUNCT/7:punct CCONJ/6:cc PUNCT/7:punct ADJ/2:conj NOUN/0:root
 """
 EXAMPLES = dict(re.findall(r"(.*)\n  (.*)\n", TABLE))
 
@@ -44,6 +50,7 @@ TEXTS = {
     "(`` `) (NN hat) ('' ') (IN in) (NNS cats) (POS ') (NNS tails)": "`hat' in cats' tails",
     "(PRP I) (MD ca) (RB n't) (: --) (PRP we) (VBP 're) (: ...)": "I can't -- we're...",
     "(MD Can) (RB not) (VB pay) ($ US$) (CD 5) (CC &) (CD 3) (NN %) (. ?)": "Cannot pay US$5 & 3%?",
+    "(VB Wait) (. !!!) (UH no) (: ....) (: --) (WP who) (. ?!)": "Wait!!! no.... -- who?!",
     "(JJ long) (HYPH -) (NN term) (NNP Co.) (POS 's)": "long-term Co.'s",
 }
 
