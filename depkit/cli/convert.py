@@ -81,9 +81,15 @@ def convert_command(
     if format is PTB:
         message = "nothing can be converted to bracketed trees; choose a file name without .mrg"
         raise typer.BadParameter(f"{message} or .ptb, or give --to", param_hint="-o")
+    is_universal = dependencies in ("ud", "ud2")
+    if format_names == {PTB.name} and is_universal and not (format or original):
+        format = CONLLU
     conventions = None
     if enhance or enhance_like:
         conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))
+    if conventions and PTB.name in format_names and not is_universal:
+        message = "for Penn trees, it needs --dependencies ud or --dependencies ud2"
+        raise typer.BadParameter(message, param_hint="--enhance")
     if (conventions or empty_nodes) and format not in (CONLLU, PARQUET):
         option = "--empty-nodes" if conventions is None else "--enhance"
         raise typer.BadParameter("it needs --to conllu or --to parquet", param_hint=option)

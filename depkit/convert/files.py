@@ -29,7 +29,7 @@ from depkit.corpus.io import read, read_stream, read_trees, write
 from depkit.corpus.parquet.files import is_parquet
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.tree import Tree
-from depkit.files.errors import FormatError
+from depkit.files.errors import ArgumentError, FormatError
 from depkit.files.limits import limit_stream
 from depkit.files.storage import is_rereadable
 from depkit.files.streams import open_bytes, open_output, read_opening
@@ -212,6 +212,9 @@ def _convert_trees(
 ) -> Iterator[Sentence]:
     from depkit.convert import stanford, ud2, universal
 
+    if job.conventions and job.dependencies == "sd":
+        message = "enhanced dependencies are added to UD only, which needs `dependencies` ud or ud2"
+        raise ArgumentError("enhance", message)
     if job.dependencies == "sd":
         yield from stanford.convert(trees)
     else:

@@ -3,11 +3,14 @@
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import depkit
 from depkit import FormatError, Sentence
+from depkit.convert import ud2, universal
+from depkit.convert.dependencies import Kind
 from depkit.convert.enhance.conventions import (
     ENHANCEMENTS,
     GUIDELINES,
@@ -18,6 +21,7 @@ from depkit.convert.enhance.learn import learn_conventions
 from depkit.convert.enhance.request import resolve_conventions
 from depkit.convert.enhance.rules import enhance, enhance_sentence
 from depkit.corpus.enhanced import format_relations, write_graph
+from depkit.corpus.io import read_trees
 from tests.cli.commands import Command
 from tests.conftest import SHARED
 from tests.convert.ud_trees import COORDINATION, RELATIVE, parse
@@ -110,6 +114,50 @@ def test_an_empty_node_for_an_elided_predicate() -> None:
     assert (deps["4"], deps["5"], deps["6"]) == ("4.1:cc", "4.1:nsubj", "4.1:obj")
     (node,) = enhanced.empty_nodes()
     assert enhanced.lines[node].split("\t")[1:4] == ["ate", "eat", "VERB"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "tree", "expected"),
+    [
+        # Words without lemmas extend labels by their forms.
+        ("ud", "(S (NP (NN Rex)) (VP (VBD ran) (PP (TO To) (NP (NN town) (CC or) (NN home)))))",
+         ["town 2:obl:to", "home 2:obl:to|4:conj:or"]),
+        # Without FEATS, the tags show which words are relative.
+        ("ud", "(NP (NP (DT the) (NN hut)) (SBAR (WHPP (IN in) (WHNP (WDT which)))"
+         " (S (NP (PRP we)) (VP (VBP live)))))", ["hut 0:root|6:obl:in", "which 2:ref"]),
+        ("ud", "(NP (NP (DT the) (NN hut)) (SBAR (WHADVP (WRB where)) (S (NP (PRP we)) (VP"
+         " (VBP live)))))", ["hut 0:root|5:obl", "where 2:ref"]),
+        ("ud", "(NP (NP (DT a) (NN man)) (SBAR (WHNP (WP who)) (S (VP (VBZ sings)))))",
+         ["man 0:root|4:nsubj", "who 2:ref"]),
+        ("ud", "(NP (NP (NN Rex)) (SBAR (S (VP (VBZ knows) (SBAR (WHNP (WP what))"
+         " (S (NP (PRP he)) (VP (VBD ate))))))))", ["Rex 0:root|2:nsubj"]),
+        ("ud", "(S (SBAR (WHADVP (WRB When)) (S (NP (PRP it)) (VP (VBZ rains)))) (NP (PRP I))"
+         " (VP (VBP go)))", ["rains 5:advcl:when"]),
+        # An open complement has one subject only.
+        ("ud", "(S (NP (PRP I)) (VP (VBD made) (S (NP (PRP him)) (ADJP (JJ glad)))))", []),
+        ("ud2", "(S (NP (PRP I)) (VP (VBD made) (S (NP (PRP him)) (ADJP (JJ glad)))))",
+         ["him 2:obj|4:nsubj:xsubj"]),
+    ],
+)  # fmt: skip
+def test_converted_trees_are_enhanced(kind: Kind, tree: str, expected: list[str]) -> None:
+    (sentence,) = (ud2 if kind == "ud2" else universal).convert(read_trees([f"({tree})"]))
+    assert added(sentence) == expected
+
+
+def test_penn_trees_need_universal_dependencies(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("((S (NP (PRP I)) (VP (VBP go) (PP (TO to) (NP (NN bed))))))")
+    output, _ = run(path, "--dependencies", "ud2", "--enhance", "all")
+    assert "\t2:obl:to\t" in output
+    for options in ([], ["--to", "conllu"], ["--dependencies", "sd", "--to", "conllu"]):
+        _, messages = run(path, "--enhance", "all", *options, code=2)
+        assert "--enhance: for Penn trees, it needs --dependencies ud" in messages
+    with pytest.raises(ValueError, match="needs `dependencies` ud or ud2"):
+        list(depkit.convert(path, enhance=["case"]))
+    unnamed = tmp_path / "a"
+    path.rename(unnamed)
+    _, messages = run(unnamed, "--enhance", "all", "--to", "conllu", code=2)
+    assert "--enhance: enhanced dependencies are added to UD only" in messages
 
 
 def test_a_text_of_signs_does_not_extend_a_label() -> None:

@@ -7,6 +7,8 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import base_relation
 from depkit.files.errors import FormatError
 
+WH_TAGS = ("WDT", "WP", "WP$", "WRB")  # of the Penn Treebank: interrogative and relative words
+
 
 class GrowingGraph:
     """The tree of a sentence, and its enhanced relations so far, which begin as those of the tree.
@@ -26,9 +28,14 @@ class GrowingGraph:
         self.deprel = ["", *sentence.deprel]
         self.universal = [base_relation(label) for label in self.deprel]
         self.form = ["", *sentence.form]
-        self.lemma = ["", *sentence.lemma]
+        # Words without a lemma are known by their form; for function words, it is mostly the lemma.
+        pairs = zip(sentence.form, sentence.lemma, strict=True)
+        self.lemma = ["", *(form.lower() if lemma == "_" else lemma for form, lemma in pairs)]
         self.upos = ["", *sentence.upos]
         self.feats = ["", *sentence.feats]
+        # The tags that stand for PronType in a sentence without FEATS
+        self.wh_tags = WH_TAGS if set(sentence.feats) == {"_"} else ()
+        self.xpos = ["", *sentence.xpos]
         self.size = len(self.head)
         self.children: list[list[int]] = [[] for _ in self.head]
         for word in self.words():
@@ -36,8 +43,9 @@ class GrowingGraph:
         if min(self.head) < 0 or len(list(self.subtree(0))) < self.size:
             message = "the heads are not a tree, to which enhanced dependencies could be added"
             raise FormatError(*sentence.location(), f"{message}; see depkit check")
-        pairs = zip(self.head, self.deprel, strict=True)
-        self.relations: list[list[Relation]] = [[pair] for pair in pairs]
+        self.relations: list[list[Relation]] = [
+            [pair] for pair in zip(self.head, self.deprel, strict=True)
+        ]
         self.relations[0] = []
         self.added: list[list[tuple[int, str]]] = [[] for _ in self.head]
         self._coordinators: dict[int, dict[int, list[int]]] = {}

@@ -45,7 +45,10 @@ def introduction(graph: GrowingGraph, word: int, label: str) -> str:
 
 def _leading_adverb(graph: GrowingGraph, clause: int) -> list[int]:
     adverbs = graph.dependents(clause, "advmod")[:1]
-    return [x for x in adverbs if graph.has_feature(x, "PronType=Int", "PronType=Rel")]
+    return [
+        x for x in adverbs
+        if graph.has_feature(x, "PronType=Int", "PronType=Rel") or graph.xpos[x] in graph.wh_tags
+    ]  # fmt: skip
 
 
 def _text(graph: GrowingGraph, word: int) -> str:

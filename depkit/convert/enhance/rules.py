@@ -14,6 +14,7 @@ RELATIVE = ("acl:relcl", "advcl:relcl")
 OBJECTS = ("obj", "iobj")
 SUBJECTS = ("nsubj", "csubj", "expl")
 CLAUSAL = ("xcomp", "ccomp")
+FINITE = ("ccomp", "advcl", "csubj")
 PREDICATES = ("VERB", "AUX", "ADJ")
 
 
@@ -97,10 +98,12 @@ def _subject_label(graph: GrowingGraph, predicate: int, label: str) -> str:
 def _add_subjects(graph: GrowingGraph, conventions: Conventions) -> None:
     """Give open clausal complements a subject: the object of their head, or else its subject."""
     for word in graph.words():
+        if graph.dependents(word, *SUBJECTS):
+            continue
         if graph.universal[word] == "xcomp":
             governor = graph.head[word]
         elif graph.universal[word] == "conj" and graph.universal[graph.head[word]] == "xcomp":
-            if "shared" not in conventions.types or graph.dependents(word, *SUBJECTS):
+            if "shared" not in conventions.types:
                 continue
             governor = graph.head[graph.head[word]]
         else:
@@ -149,10 +152,16 @@ def _gap(graph: GrowingGraph, antecedent: int, clause: int, conventions: Convent
 
 
 def relative_pronouns(graph: GrowingGraph, clause: int) -> Iterator[int]:
-    """Yield the relative pronouns of a clause, the nearest to its predicate first."""
-    for word in graph.subtree(clause, RELATIVE):
-        if word != clause and graph.has_feature(word, "PronType=Rel"):
-            yield word
+    """Yield the relative pronouns of a clause, the nearest to its predicate first.
+
+    In a sentence without FEATS, they are the words with a tag of wh-words that are in no clause
+    inside it, in which they could be interrogative.
+    """
+    is_tagged = bool(graph.wh_tags)
+    for word in graph.subtree(clause, (*RELATIVE, *FINITE) if is_tagged else RELATIVE):
+        if graph.has_feature(word, "PronType=Rel") or graph.xpos[word] in graph.wh_tags:
+            if word != clause:
+                yield word
 
 
 # The enhancements in the order in which they are added: conjuncts share labels that are already
