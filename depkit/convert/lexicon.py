@@ -27,6 +27,9 @@ VERBS = {
     " imagining decide decides decided deciding determine determines determined determining"
     " discover discovers discovered discovering realize realizes realized realizing learn learns"
     " learned learning figure figures figured figuring",
+    "force": "force forces forced forcing allow allows allowed allowing enable enables enabled"
+    " enabling permit permits permitted permitting cause causes caused causing compel compels"
+    " compelled compelling",
     "let": "let lets make makes made help helps helped",
     "say": "say says said saying see sees saw seen seeing find finds found finding hear hears heard"
     " hearing guess guesses guessed guessing care cares cared caring discuss discusses discussed"
@@ -58,6 +61,7 @@ SELF_NAMED = {
     "times": "time times second seconds minute minutes hour hours day days week weeks month months"
     " quarter quarters year years decade decades century centuries weekend weekends morning"
     " mornings afternoon afternoons evening evenings night nights noon midnight period moment",
+    "vague": "kind sort",
     "others": "last same other own certain several few little lot matter addition fact case order"
     " course"
     " 's ' $ # % us$ c$ a$ - -- : ; , . ? ! `` '' -lrb- -rrb- etc. ok yes no well oh please",
@@ -102,12 +106,17 @@ NUMBERS = {
     " fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty"
     " seventy eighty ninety",
 }
+# Faces of characters, with brackets as in text and as in the treebank.
+_FACES = ":) :( ;) :D ^_^ :-) :-( ;-) (: ): =) =( :O :P ;P :/ -_- :-D :-P <3"
+EMOTICONS = {
+    "emoticon": f"{_FACES} {_FACES.replace(')', '-RRB-').replace('(', '-LRB-')}".lower(),
+}
 
 
 def _name_words() -> dict[str, str]:
     """Map every word in the tables above to its name."""
     names: dict[str, str] = {}
-    for group in (NUMBERS, TIMES, VERBS, NAMES, PERSONAL):
+    for group in (NUMBERS, TIMES, VERBS, NAMES, PERSONAL, EMOTICONS):
         for name, words in group.items():
             names |= dict.fromkeys(words.split(), name)
     for words in SELF_NAMED.values():

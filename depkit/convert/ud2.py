@@ -32,12 +32,17 @@ _REQUIRED_UPOS = {
     "cop": ({"AUX", "PRON", "DET", "SYM"}, "dep"),
     "det": ({"DET", "PRON"}, "dep"),
     "nummod": ({"NUM"}, "amod"),
-    "advmod": ({"ADV", "ADJ", "CCONJ", "PART", "SYM"}, "dep"),
+    "advmod": ({"ADV", "ADJ", "CCONJ", "DET", "PART", "SYM"}, "dep"),
     "expl": ({"PRON", "DET", "PART"}, "dep"),
 }
 # The UPOS that words of other classes have as function words, and ExtPos if others are fixed to it.
 _FUNCTION_UPOS = {"case": "ADP", "mark": "SCONJ", "cc": "CCONJ"}
 _EXTERNAL_UPOS = {**_FUNCTION_UPOS, "advmod": "ADV"}
+# The UPOS that a relation gives words with a tag: `about` before a number, `out` of, emoticons.
+_UPOS_BY_RELATION = {
+    ("advmod", "IN"): "ADV", ("advmod", "RP"): "ADV", ("case", "RB"): "ADP",
+    ("discourse", "NFP"): "SYM",
+}  # fmt: skip
 _CONTENT_UPOS = {"ADJ", "DET", "INTJ", "NOUN", "PRON", "PROPN", "NUM", "VERB", "AUX"}
 _NOMINAL = {"NOUN", "PROPN", "PRON", "NUM", "SYM"}
 _OF_PREDICATES = {"nsubj", "csubj", "cop", "aux", "expl"}
@@ -55,7 +60,11 @@ def annotate(tree: Tree) -> dict[str, list[str]]:
     for head, relation in zip(heads, relations, strict=True):
         if head:
             children[head - 1].add(relation)
-    for i, relation in enumerate(relations):
+    for i, (relation, tag) in enumerate(zip(relations, tags, strict=True)):
+        if (relation, tag) in _UPOS_BY_RELATION and "fixed" not in children[i]:
+            upos[i] = _UPOS_BY_RELATION[relation, tag]
+        if tag == "ADD":
+            upos[i] = "PROPN"
         if base_relation(relation) in _FUNCTION_UPOS and upos[i] in _CONTENT_UPOS:
             if "fixed" not in children[i]:
                 upos[i] = _FUNCTION_UPOS[base_relation(relation)]

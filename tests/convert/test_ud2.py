@@ -123,6 +123,64 @@ CONSTRUCTIONS = """\
   corn/4:compound and/3:cc rice/1:conj fields/0:root
 (NP (DT a) (JJ hot) (HYPH -) (CC and) (HYPH -) (JJ dry) (NN day))
   a/7:det hot/7:amod -/6:punct and/6:cc -/6:punct dry/2:conj day/0:root
+(S (NP (PRP She)) (VP (VBD came) (PP (NP (CD two) (NNS days)) (IN before) (NP (NNP May)))))
+  She/2:nsubj came/0:root two/4:nummod days/6:nmod:unmarked before/6:case May/2:obl
+(S (NP (PRP I)) (VP (VBD left) (ADVP (NP (DT an) (NN hour)) (IN ago))))
+  I/2:nsubj left/0:root an/4:det hour/5:obl:unmarked ago/2:advmod
+(S (NP (PRP We)) (VP (VBP wait) (ADVP (IN outside))))
+  We/2:nsubj wait/0:root outside/2:advmod
+(S (NP (PRP He)) (VP (VBZ eats) (ADVP (DT any) (RBR longer))))
+  He/2:nsubj eats/0:root any/4:advmod longer/2:advmod
+(NP (QP (IN about) (CD sixty)) (NNS goats))
+  about/2:advmod sixty/3:nummod goats/0:root
+(S (PP (JJ Due) (PP (TO to) (NP (NN fog)))) (NP (PRP we)) (VP (VBD left)))
+  Due/3:case to/1:fixed fog/5:obl we/5:nsubj left/0:root
+(S (PP (IN Due) (IN to) (NP (NN fog))) (NP (PRP we)) (VP (VBD left)))
+  Due/3:case to/1:fixed fog/5:obl we/5:nsubj left/0:root
+(NP (NP (NNS cats)) (PP (RB instead) (PP (IN of) (NP (NNS dogs)))))
+  cats/0:root instead/4:case of/2:fixed dogs/1:nmod
+(S (NP (PRP We)) (VP (VBD left) (PP (IN instead) (PP (IN of) (S (VP (VBG waiting)))))))
+  We/2:nsubj left/0:root instead/5:mark of/3:fixed waiting/2:advcl
+(S (NP (PRP I)) (VP (VBD ate) (PP (RB out) (IN of) (NP (NN habit)))))
+  I/2:nsubj ate/0:root out/5:case of/5:case habit/2:obl
+(S (NP (PRP I)) (ADVP (RB kind) (RB of)) (VP (VBP agree)))
+  I/4:nsubj kind/4:advmod of/2:fixed agree/0:root
+(NP (QP (CD 3) (TO to) (CD 4)) (NNS hats))
+  3/4:nummod to/3:case 4/1:nmod hats/0:root
+(NP (QP (CD 3) (CD million) (TO to) (CD 4) (CD million)) (NNS hats))
+  3/2:compound million/6:nummod to/5:case 4/5:compound million/2:nmod hats/0:root
+(NP (QP (DT a) (JJ few) (CD hundred)) (NNS hats))
+  a/3:det few/3:amod hundred/4:nummod hats/0:root
+(PP (IN on) (NP (NNP May) (CD 9) (, ,) (CD 1999)))
+  on/2:case May/0:root 9/2:nmod:unmarked ,/2:punct 1999/2:nmod:unmarked
+(S (NP (NNP Albany) (, ,) (NNP N.Y.)) (VP (VBZ grows)))
+  Albany/4:nsubj ,/1:punct N.Y./1:appos grows/0:root
+(S (EDITED (NP (PRP We)) (, ,)) (NP (PRP I)) (VP (VBD ate)))
+  We/3:reparandum ,/1:punct I/4:nsubj ate/0:root
+(S (NP (PRP I)) (VP (VBD ate) (EDITED (NP (DT a)))))
+  I/2:nsubj ate/0:root a/2:reparandum
+(S (NP (PRP I)) (VP (VBP win)) (NFP :-RRB-))
+  I/2:nsubj win/0:root :)/2:discourse
+(S (NP (PRP It)) (VP (VBZ is) (ADJP (RB too) (JJ hot) (S (VP (TO to) (VP (VB drink)))))))
+  It/4:nsubj is/4:cop too/4:advmod hot/0:root to/6:mark drink/4:advcl
+(VP (VBZ is) (ADJP (RB so) (JJ hot)) (SBAR (IN that) (S (NP (PRP I)) (VP (VBP go)))))
+  is/3:cop so/3:advmod hot/0:root that/6:mark I/6:nsubj go/3:advcl
+(S (NP (PRP It)) (VP (VBZ is) (ADJP (JJR icier) (SBAR (IN than) (S (NP (PRP I)) (VP (VBD said)))))))
+  It/3:nsubj is/3:cop icier/0:root than/6:mark I/6:nsubj said/3:advcl
+(S (S (NP (PRP I)) (VP (VBP eat) (NP (NNS figs)))) (CC and) (S (NP (PRP you)) (NP (NNS nuts))))
+  I/2:nsubj eat/0:root figs/2:obj and/5:cc you/2:conj nuts/5:orphan
+(FRAG (RB Not) (PP (IN in) (NP (NNP May))))
+  Not/3:advmod in/3:case May/0:root
+(NP (NP (NNS figs)) (, ,) (CC but) (RB not) (NP (NNS nuts)))
+  figs/0:root ,/1:punct but/5:cc not/5:advmod nuts/1:conj
+(S (VP (VB Eat) (NP (PRP it))) (, ,) (NP (NNP Rex)) (. !))
+  Eat/0:root it/1:obj ,/1:punct Rex/1:vocative !/1:punct
+(FRAG (INTJ (UH Hello)) (, ,) (NP (NNP Rex)))
+  Hello/0:root ,/1:punct Rex/1:vocative
+(S (NP (PRP I)) (VP (VBP allow) (NP (PRP him)) (S (VP (TO to) (VP (VB eat))))))
+  I/2:nsubj allow/0:root him/2:obj to/5:mark eat/2:xcomp
+(S (PP (IN With) (S (NP (NN Rex)) (PP (IN in) (NP (NN bed))))) (NP (PRP I)) (VP (VBP eat)))
+  With/4:mark Rex/4:nsubj in/4:case bed/6:advcl I/6:nsubj eat/0:root
 """
 LINES = CONSTRUCTIONS.splitlines()
 
@@ -134,6 +192,14 @@ def test_constructions(text: str, expected: str) -> None:
     assert (
         " ".join(f"{form}/{head}:{relation}" for form, head, relation in rows) == expected.strip()
     )
+
+
+def test_words_have_the_upos_of_their_relation() -> None:
+    tree = """(S (NP (PRP We)) (VP (VBP run) (ADVP (IN inside)) (PP (RB out) (IN of) (NP (NN fog)))
+        (PP (IN past) (NP (ADD x.com)))) (NFP :-LRB-) (NFP ***))"""
+    (sentence,) = convert(read_trees([f"({tree})"]))
+    assert " ".join(sentence.upos) == "PRON VERB ADV ADP ADP NOUN ADP PROPN SYM PUNCT"
+    assert check(str(sentence)) == []
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ TABLE = """\
   PROPN/2:compound PROPN/4:nmod:poss PART/2:case NOUN/0:root
 (NP (DT a) (JJ hot) (HYPH -) (CC and) (HYPH -) (JJ dry) (NN day))
   DET/7:det ADJ/7:amod PUNCT/7:punct CCONJ/6:cc PUNCT/7:punct ADJ/2:conj NOUN/0:root
+(S (NP (PRP He)) (VP (VBZ eats) (ADVP (DT any) (RBR longer))))
+  PRON/2:nsubj VERB/0:root DET/4:dep ADV/2:advmod
 """
 EXAMPLES = dict(re.findall(r"(.*)\n  (.*)\n", TABLE))
 
