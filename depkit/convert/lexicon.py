@@ -30,7 +30,7 @@ VERBS = {
     "force": "force forces forced forcing allow allows allowed allowing enable enables enabled"
     " enabling permit permits permitted permitting cause causes caused causing compel compels"
     " compelled compelling",
-    "let": "let lets make makes made help helps helped",
+    "let": "let lets letting make makes made making help helps helped helping",
     "say": "say says said saying see sees saw seen seeing find finds found finding hear hears heard"
     " hearing guess guesses guessed guessing care cares cared caring discuss discusses discussed"
     " discussing",

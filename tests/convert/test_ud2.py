@@ -109,6 +109,10 @@ CONSTRUCTIONS = """\
   They/2:nsubj call/0:root Rex/2:obj a/5:det dog/2:xcomp
 (S (NP (PRP We)) (VP (VBP keep) (S (NP (NN milk)) (PP (IN in) (NP (NN stock))))))
   We/2:nsubj keep/0:root milk/2:obj in/5:case stock/2:xcomp
+(S (NP (PRP I)) (VP (VBP ask) (S (NP (NNP Rex)) (VP (VB go)))))
+  I/2:nsubj ask/0:root Rex/4:nsubj go/2:ccomp
+(NP (NML (NN corn) (NNS fields)) (CC and) (NNS mills))
+  corn/2:compound fields/0:root and/4:cc mills/2:conj
 (S (NP (PRP I)) (VP (VBP think) (S (NP (PRP he)) (ADJP (JJ glad)))))
   I/2:nsubj think/0:root he/4:nsubj glad/2:xcomp
 (S (NP (PRP I)) (VP (VBP make) (S (NP (PRP it)) (ADJP (JJ hard) (S (VP (TO to) (VP (VB win))))))))
