@@ -209,8 +209,8 @@ def findings(config: ParserConfig, train: Sequence[Sentence], dev: Sequence[Sent
     if shared:
         subject = f"{shared} of {len(dev)} sentences are"
         lines.append(f"dev: {'every sentence is' if shared == len(dev) else subject} also in train")
-    for part in used_parts(config.inputs):
-        lines += part.findings(train, dev)
+    for input_part in used_parts(config.inputs):
+        lines += input_part.findings(train, dev)
     return lines + get_family(config).findings(config, train, dev)
 
 
