@@ -43,10 +43,11 @@ from depkit.parsers.model_directory import (
     find_model,
     model_files,
 )
-from depkit.parsers.text.language import PROFILES, make_profile
+from depkit.parsers.text.language import PROFILES
 from depkit.score.conll18 import evaluate_aligned
 from depkit.training.passages import make_passages
 from depkit.trees.shape import has_crossing_arcs
+from tests.bench.profiles import make_profile, to_json
 from tests.bench.small import NON_PROJECTIVE, UDPIPE
 
 FACTS = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
@@ -334,7 +335,7 @@ def train_texts(folder: Path, names: Sequence[str]) -> Iterator[str]:
 def profile(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     """Write the profile of a language, from the train parts of its model."""
     texts = train_texts(folder, train_files(code, arguments.data, folder))
-    content = make_profile(PROFILED[code]["name"], texts).to_json()
+    content = to_json(make_profile(PROFILED[code]["name"], texts))
     (PROFILES / f"{code}.json").write_text(content, "utf-8")
 
 

@@ -12,8 +12,8 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -22,13 +22,10 @@ from depkit.parsers.model_card import read_card_facts
 from depkit.parsers.model_directory import ModelError, bundled_models, find_model
 
 PROFILES = Path(__file__).with_name("languages")  # a file CODE.json for each language
-NUM_TRIGRAMS = 1000
 MIN_LETTERS = 60  # of a text that can give a warning
 FEWEST_LETTERS = 5  # of a text whose language is identified
 MAX_CHARACTERS = 4000  # that are read
 DOCUMENT_CHARACTERS = 400  # that are read of each document if there are several
-WINDOW = 200  # characters of the texts from which a profile learns how low scores become
-LOW_SHARE = 0.01  # of these texts that have a score below `low`
 # A text whose score is not above `low` by NEAR_LOW may be in another language, whose score must be
 # higher by MARGIN. MARGIN is also by how much a score below `low` is still accepted.
 NEAR_LOW = 0.8
@@ -53,10 +50,6 @@ FOREIGN_LETTERS = 30.0
 # occurrences of letters that it lacks. This was so in 0.4% of passages of 60 characters from dev
 # parts in the language, and in fewer of longer ones.
 MISSING_LETTERS = 13
-# The share of the letters from which on a letter belongs to the alphabet of a language; rarer ones
-# are those of foreign names. If more letters than ALPHABET_SIZE have this share, all letters of the
-# script belong to the alphabet.
-ALPHABET_SHARE, ALPHABET_SIZE = 1 / 20_000, 100
 # Among the languages that have a profile, only one is written in each of these scripts, and hardly
 # any other language of the world is; a few letters are as decisive.
 _SCRIPTS_OF_ONE_LANGUAGE = {"KANA": "ja", "HANGUL": "ko", "HEBREW": "he"}
@@ -87,7 +80,7 @@ class Counts:
     @cached_property
     def scripts(self) -> Counter[str]:
         """The number of letters of each script."""
-        return _count_scripts(self.letters)
+        return count_scripts(self.letters)
 
 
 @dataclass(frozen=True)
@@ -138,15 +131,9 @@ class Profile:
         share = counts.scripts[self.script] / max(1, counts.letters.total())
         return counts.num_distinct * share * sum(self.letters[letter] for letter in missing)
 
-    def to_json(self) -> str:
-        letters = {letter: round(share, 6) for letter, share in self.letters.items()}
-        facts = {"name": self.name, "script": self.script, "letters": letters}
-        trigrams = {trigram: round(value, 2) for trigram, value in self.trigrams.items()}
-        numbers = {"other": round(self.other, 2), "low": round(self.low, 2)}
-        return json.dumps(facts | numbers | {"trigrams": trigrams}, indent=0) + "\n"
 
-
-def _count_scripts(letters: Counter[str]) -> Counter[str]:
+def count_scripts(letters: Counter[str]) -> Counter[str]:
+    """Return the number of letters of each script; letters: their frequencies."""
     scripts: Counter[str] = Counter()
     for letter, count in letters.items():
         scripts[find_script(letter)] += count
@@ -181,53 +168,6 @@ def normalize(text: str) -> str:
 
 def _is_address(piece: str) -> bool:
     return "://" in piece or "@" in piece or piece.startswith("www.")
-
-
-def make_profile(name: str, texts: Iterable[str]) -> Profile:
-    """Learn the profile of a language from texts; nine of ten are counted, the others scored."""
-    trigrams: Counter[str] = Counter()
-    letters: Counter[str] = Counter()
-    held_out: list[str] = []
-    for number, text in enumerate(texts):
-        if number % 10 == 9:
-            held_out.append(text)
-            continue
-        for start in range(0, len(text), MAX_CHARACTERS):
-            counts = Counts.of(text[start : start + MAX_CHARACTERS])
-            trigrams.update(counts.trigrams)
-            letters.update(counts.letters)
-    total = trigrams.total()
-    frequent = trigrams.most_common(NUM_TRIGRAMS)
-    rest = max(1, total - sum(count for _, count in frequent))
-    profile = Profile(
-        name,
-        script="",
-        letters={},
-        trigrams={trigram: math.log(count / total) for trigram, count in frequent},
-        # The others share what is left; there are assumed to be ten times as many.
-        other=math.log(rest / total / (10 * NUM_TRIGRAMS)),
-        low=0.0,
-    )
-    whole = " ".join(held_out)
-    windows = (whole[start : start + WINDOW] for start in range(0, len(whole), WINDOW))
-    scores = sorted(profile.score(window) for window in windows)
-    low = scores[int(len(scores) * LOW_SHARE)] if scores else profile.other
-    script, alphabet = _find_alphabet(letters)
-    return replace(profile, script=script, letters=alphabet, low=low)
-
-
-def _find_alphabet(letters: Counter[str]) -> tuple[str, dict[str, float]]:
-    """Return the most frequent script of texts, and the shares of those letters that are not rare.
-
-    There are no letters if the script has so many that the texts may lack some.
-    """
-    ((script, total),) = _count_scripts(letters).most_common(1)
-    shares = {
-        letter: count / total
-        for letter, count in sorted(letters.items())
-        if find_script(letter) == script and count >= ALPHABET_SHARE * total
-    }
-    return script, shares if len(shares) <= ALPHABET_SIZE else {}
 
 
 @cache

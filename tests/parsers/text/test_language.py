@@ -18,11 +18,11 @@ from depkit.parsers.text.language import (
     find_clear_language,
     find_other_language,
     is_unlike_language,
-    make_profile,
     may_be_language,
     normalize,
     read_profiles,
 )
+from tests.bench.profiles import make_profile, to_json
 
 TEXTS = {
     "en": "The old house near the river was sold last week because nobody wanted to live there.",
@@ -55,7 +55,7 @@ def test_letters_that_a_language_does_not_have_lower_its_score():
 
 def test_a_profile_is_read_as_it_was_written():
     profile = make_profile("a mixture", [ENGLISH, GERMAN] * 20)
-    copy = Profile(**json.loads(profile.to_json()))
+    copy = Profile(**json.loads(to_json(profile)))
     assert copy.name == "a mixture" and copy.trigrams.keys() == profile.trigrams.keys()
     assert copy.score(ENGLISH) == pytest.approx(profile.score(ENGLISH), abs=0.01)
 
