@@ -5,7 +5,9 @@ Each rule has a name. A tokenizer lists the names of the rules that its treebank
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator
+from functools import lru_cache
 
 from depkit.corpus.abbreviations import BEFORE_LOWER_CASE, BEFORE_NUMBERS, UNSPACED
 from depkit.corpus.list_items import LIST_MARK
@@ -92,6 +94,9 @@ _BULLETS = frozenset("*•▪●")
 _BULLET = re.compile(r"(?:\s|\A)[*•▪●][^\S\n]+[^\s*•▪●]")
 _NOTES = re.compile(_FOOTNOTES)
 _CLOSING = frozenset("\"')]}»”’」』）】")
+_MARKS_IN_RUN = re.compile(
+    rf"(?:[{re.escape(''.join((*_RUN, *_CLOSING)))}]|«(?<=[{''.join(_RUN)}]«)(?!\S))++"
+)
 _MAX_CLOSING = 3  # closing marks between a final mark and the end of a sentence
 _LONGEST_ENCLOSED = 80  # characters
 # What is between brackets or quotation marks, also as in German »...« and Swedish ”...”. A mark
@@ -321,6 +326,24 @@ def is_unfinished(text: str, offset: int) -> bool:
     return is_inner and following[:1].isspace() and following.lstrip()[:1].islower()
 
 
+@lru_cache(maxsize=1)
+def _find_runs(text: str) -> tuple[list[int], list[int]]:
+    """Return the offsets at which runs of final and closing marks begin, and those after them."""
+    spans = [match.span() for match in _MARKS_IN_RUN.finditer(text)]
+    return [begin for begin, _ in spans], [end for _, end in spans]
+
+
+def _end_of_run(text: str, offset: int) -> int:
+    """Return the offset of the last of the final and closing marks that follow an offset.
+
+    This is the offset itself if there are none. Sentences can seem to end after each mark of a long
+    run, so that the end of a run is found only once.
+    """
+    begins, ends = _find_runs(text)
+    index = bisect_right(begins, offset + 1) - 1
+    return ends[index] - 1 if index >= 0 and ends[index] > offset + 1 else offset
+
+
 def move_end(text: str, offset: int, names: Container[str]) -> int:
     """Return where a sentence ends that seems to end after the character at an offset.
 
@@ -350,9 +373,7 @@ def move_end(text: str, offset: int, names: Container[str]) -> int:
             UNFINISHED in names and is_unfinished(text, offset)
         )
         return -1 if goes_on else offset
-    end = offset
-    while end + 1 < len(text) and (text[end + 1] in _RUN or _is_closing(text, end + 1)):
-        end += 1
+    end = _end_of_run(text, offset)
     following = text[end + 1 : end + _WINDOW].lstrip()[:1]
     is_particle = "ぁ" <= following <= "ゟ" and text[end] not in _RUN
     goes_on = following.islower() or following in {",", "、", ";"} or is_particle

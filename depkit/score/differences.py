@@ -197,11 +197,12 @@ class Agreement:
             if compared[0] == compared[1]:
                 self.same[name] += 1
             else:
+                known = [set(values) for values in compared]
                 only = [
                     " ".join(
                         line
                         for line, value in zip(lines[side], compared[side], strict=True)
-                        if value not in compared[1 - side]
+                        if value not in known[1 - side]
                     )
                     for side in (0, 1)
                 ]

@@ -17,6 +17,7 @@ from depkit.convert.enhance.conventions import (
     Conventions,
     known_conventions,
 )
+from depkit.convert.enhance.graph import GrowingGraph
 from depkit.convert.enhance.learn import learn_conventions
 from depkit.convert.enhance.request import resolve_conventions
 from depkit.convert.enhance.rules import enhance, enhance_sentence
@@ -286,3 +287,25 @@ def test_a_root_that_is_called_conj_is_the_first_conjunct() -> None:
     heads, labels = [0, 1], ["conj", "conj"]
     sentence = Sentence.from_words(["one", "two"], head=heads, deprel=labels, upos=["NOUN"] * 2)
     assert enhance(sentence) == [[(0, "conj")], [(0, "conj"), (1, "conj")]]
+
+
+def test_relations_are_added_once_and_found_without_a_search() -> None:
+    class Label(str):
+        __slots__ = ()
+        comparisons = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Label.comparisons += 1
+            return str.__eq__(self, other)
+
+    sentence = Sentence.from_words(["a", "b"], head=[0, 1], deprel=["root", "dep"])
+    graph = GrowingGraph(sentence)
+    labels = [Label(f"x{i}") for i in range(50)]
+    for label in [*labels, *labels]:
+        graph.add(2, 1, label)
+    assert list(graph.relations[2]) == [(1, "dep"), *((1, label) for label in labels)]
+    assert graph.added[1] == [(2, label) for label in labels]
+    Label.comparisons = 0
+    graph.add(2, 1, Label("x0"))
+    assert Label.comparisons <= 5

@@ -294,3 +294,24 @@ def test_long_texts_are_searched_in_linear_time(unit):
 )
 def test_footnote_marks_after_a_final_mark_belong_to_its_sentence(text, moved):
     assert move_mark(text, {JOINED}) == moved
+
+
+class CountingText(str):
+    """A text that counts how often characters of it are asked for."""
+
+    __slots__ = ("count",)
+
+    def __getitem__(self, index):
+        self.count += 1
+        return str.__getitem__(self, index)
+
+
+def test_the_end_of_a_long_run_of_marks_is_found_once():
+    counts = []
+    for length in (100, 400):
+        text = CountingText("Komm" + "!»" * length + " Er")
+        text.count = 0
+        ends = {move_end(text, offset, [JOINED]) for offset in range(4, len(text) - 4, 2)}
+        assert ends == {2 * length + 3}
+        counts.append(text.count / length)
+    assert counts[0] == pytest.approx(counts[1], rel=0.1)

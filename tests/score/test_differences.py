@@ -167,3 +167,32 @@ def test_attachment_agreement() -> None:
     assert agreement.relations == {
         "x": [1, 0, 0], "root": [1, 0, 0], "y": [1, 0, 1], "z": [1, 1, 0]
     }  # fmt: skip
+
+
+class CountingLine(str):
+    """A line that counts how often lines are compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountingLine.comparisons += 1
+        return str.__eq__(self, other)
+
+
+def test_other_comments_are_not_searched_in_all_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = {
+        side: [CountingLine(f"# {i} = {i if i % 50 else side}") for i in range(200)]
+        for side in ("a", "b")
+    }
+    monkeypatch.setattr(
+        "depkit.score.differences._other_lines",
+        lambda sentence, name: lines[sentence.form[0]] if name == "comments" else [],
+    )
+    first, second = (Sentence.from_words([side]) for side in lines)
+    found = [x for x in Agreement().compare(first, second) if x.column == "comments"]
+    assert [(x.first, x.second) for x in found] == [
+        tuple(" ".join(f"# {i} = {side}" for i in range(0, 200, 50)) for side in lines)
+    ]
+    assert CountingLine.comparisons < 1000

@@ -29,9 +29,9 @@ def restore_predicates(graph: GrowingGraph, conventions: Conventions) -> None:
             label = _argument_label(graph, argument, free)
             if is_extended and argument != word:
                 label = extended_label(graph, argument, label, conventions)
-            graph.relations[argument] = [(predicate, f"{link}{PATH}{label}")]
+            graph.relations[argument] = {(predicate, f"{link}{PATH}{label}"): None}
         for child in graph.dependents(word, "cc", "mark", "punct", "aux"):
-            graph.relations[child] = [(predicate, f"{link}{PATH}{graph.deprel[child]}")]
+            graph.relations[child] = {(predicate, f"{link}{PATH}{graph.deprel[child]}"): None}
 
 
 def _argument_label(graph: GrowingGraph, word: int, free: list[str]) -> str:

@@ -17,7 +17,7 @@ class GrowingGraph:
 
     universal: [words + 1] The relations of the tree without their subtypes.
     children: [words + 1] The dependents in the tree, in the order of the sentence.
-    relations: [words + 1] The enhanced heads and labels of each word.
+    relations: [words + 1] The enhanced heads and labels of each word, as the keys of a dict.
     added: [words + 1] The dependents and labels of the relations that were added to each head.
 
     Raises FormatError if the heads are not a tree.
@@ -43,11 +43,13 @@ class GrowingGraph:
         if min(self.head) < 0 or len(list(self.subtree(0))) < self.size:
             message = "the heads are not a tree, to which enhanced dependencies could be added"
             raise FormatError(*sentence.location(), f"{message}; see depkit check")
-        self.relations: list[list[Relation]] = [
-            [pair] for pair in zip(self.head, self.deprel, strict=True)
+        self.relations: list[dict[Relation, None]] = [
+            {pair: None} for pair in zip(self.head, self.deprel, strict=True)
         ]
-        self.relations[0] = []
+        self.relations[0] = {}
         self.added: list[list[tuple[int, str]]] = [[] for _ in self.head]
+        # [words + 1] those that `add` has added, which are also looked up in `relations`
+        self._known: list[dict[Relation, None]] = [{} for _ in self.head]
         self._coordinators: dict[int, dict[int, list[int]]] = {}
 
     def words(self) -> range:
@@ -60,7 +62,7 @@ class GrowingGraph:
     def add(self, word: int, head: int, label: str) -> None:
         """Add a relation, unless the word has it or the head is the word itself."""
         if word != head and (head, label) not in self.relations[word]:
-            self.relations[word].append((head, label))
+            self.relations[word][head, label] = None
             self.added[head].append((word, label))
 
     def arguments(self, head: int, *relations: str) -> list[tuple[int, str]]:

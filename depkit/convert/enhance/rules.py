@@ -43,7 +43,7 @@ def enhance_sentence(sentence: Sentence, conventions: Conventions = GUIDELINES) 
 def _extend_labels(graph: GrowingGraph, conventions: Conventions) -> None:
     for word in graph.words():
         label = extended_label(graph, word, graph.deprel[word], conventions)
-        graph.relations[word] = [(graph.head[word], label)]
+        graph.relations[word] = {(graph.head[word], label): None}
 
 
 def _share_heads(graph: GrowingGraph, conventions: Conventions) -> None:
@@ -130,7 +130,7 @@ def _connect_relative_clauses(graph: GrowingGraph, conventions: Conventions) -> 
         for head, label in graph.relations[pronoun]:
             graph.add(antecedent, head, "obl" if label == "advmod" else label)
         if not conventions.keeps_relative:
-            graph.relations[pronoun] = []
+            graph.relations[pronoun] = {}
         graph.add(pronoun, antecedent, "ref")
 
 

@@ -43,9 +43,8 @@ class Edit:
         limit = _MAX_APPLICATIONS + 10 * len(sentence)
         for number, rule in enumerate(self.rules):
             count = 0
-            while rule.apply(graph):
+            for count, _ in enumerate(rule.apply(graph), start=1):
                 changed = True
-                count += 1
                 if count > limit:
                     message = f"the rule {rule.name!r} has been applied {limit:,} times; what it"
                     message = f"{message} changes should not let it match again"

@@ -10,7 +10,7 @@ from depkit.treebank.check_rows import SPACED
 from depkit.treebank.search.graph import MISC, Edge, Graph, feature_key, parse_features
 
 _COLUMNS = ("form", "lemma", "upos", "xpos")
-_CACHES = ("outgoing", "incoming", "_ancestors")
+_CACHES = ("_subtrees", "_ancestors")  # which depend on the edges
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,17 @@ class EditableGraph(Graph):
     """The graph of a sentence, without enhanced dependencies, whose edges and features change.
 
     Attributes:
+        edges: All edges, as the keys of a dict, in which an edge is found at once.
         touched: The first value of every feature that was set, by the node and its name.
     """
 
     def __init__(self, sentence: Sentence) -> None:
         super().__init__(sentence)
+        self.edges: dict[Edge, None] = dict.fromkeys(self.edges)
         self.touched: dict[tuple[int, str], str | None] = {}
+        self._old: dict[tuple[int, str], str | None] = {}  # the features before the last commands
+        self._other_edges: set[Edge] = set()  # those that the last commands have added or removed
+        self._cells: dict[str, Sequence[str]] = {}  # the columns of the sentence
 
     def set_feature(self, node: int, name: str, value: str | None) -> None:
         """Set a feature, or remove it (None); the anchor has none that can be set."""
@@ -40,6 +45,7 @@ class EditableGraph(Graph):
         if old == value or node == 0:
             return
         self.touched.setdefault((node, name), old)
+        self._old.setdefault((node, name), old)
         self.columns[name][node] = value
         for computed in ("textform", "wordform"):
             if name != computed:
@@ -48,7 +54,10 @@ class EditableGraph(Graph):
         if name not in _COLUMNS and not _is_in_feats(plain):
             # A feature of MISC has two names.
             if old is None or self.columns[MISC + plain][node] in (old, value):
-                self.columns[plain if name != plain else MISC + plain][node] = value
+                other = plain if name != plain else MISC + plain
+                if (node, other) in self.touched:
+                    self._old.setdefault((node, other), self.columns[other][node])
+                self.columns[other][node] = value
 
     def feature_names(self, node: int) -> list[str]:
         """Return the names of the features of a node that are in FEATS or MISC, sorted."""
@@ -71,24 +80,39 @@ class EditableGraph(Graph):
     def remove_edge(self, edge: Edge) -> None:
         """Remove an edge if there is one."""
         if edge in self.edges:
-            self.edges.remove(edge)
-            self._forget()
+            source, target, label = edge
+            self.outgoing[source].remove((target, label))
+            self.incoming[target].remove((source, label))
+            del self.edges[edge]
+            self._note(edge)
 
     def add_edge(self, edge: Edge) -> None:
         """Add an edge unless it is there already."""
         if edge not in self.edges:
-            self.edges.append(edge)
-            self._forget()
+            source, target, label = edge
+            self.outgoing[source].append((target, label))
+            self.incoming[target].append((source, label))
+            self.edges[edge] = None
+            self._note(edge)
 
-    def _forget(self) -> None:
+    def _note(self, edge: Edge) -> None:
+        self._other_edges ^= {edge}  # An edge that is added again has not changed.
         for name in _CACHES:
             self.__dict__.pop(name, None)
 
-    def state(self) -> tuple[list[Edge], dict[tuple[int, str], str | None]]:
-        """Return what identifies the graph among its versions."""
-        now = {key: self.columns[key[1]][key[0]] for key in self.touched}
-        changed = {key: value for key, value in now.items() if value != self.touched[key]}
-        return sorted(self.edges), changed
+    def take_changes(self) -> tuple[set[tuple[int, str]], set[Edge]]:
+        """Return what has changed since the last call.
+
+        Returns features, by nodes and names, whose values differ, and edges that were added or
+        removed.
+        """
+        features = {
+            (node, name)
+            for (node, name), old in self._old.items()
+            if self.columns[name][node] != old
+        }
+        edges, self._old, self._other_edges = self._other_edges, {}, set()
+        return features, edges
 
     def finish(self) -> tuple[Sentence, list[Change]]:
         """Return the sentence with all changes, and the list of the changed cells.
@@ -105,7 +129,9 @@ class EditableGraph(Graph):
         changes = []
         columns: dict[str, list[str]] = {}
         for (node, column), text in sorted(cells.items()):
-            values = columns.setdefault(column, list(sentence.column(column)))
+            if column not in columns:
+                columns[column] = list(self._column(column))
+            values = columns[column]
             if values[node - 1] != text:
                 changes.append(Change(node, column, values[node - 1], text))
                 values[node - 1] = text
@@ -176,7 +202,12 @@ class EditableGraph(Graph):
 
     def _cell(self, node: int, column: str) -> str:
         self._check_column(node, column)
-        return self.sentence.column(column)[node - 1]
+        return self._column(column)[node - 1]
+
+    def _column(self, name: str) -> Sequence[str]:
+        if name not in self._cells:
+            self._cells[name] = self.sentence.column(name)
+        return self._cells[name]
 
 
 def change_sentence(

@@ -15,13 +15,14 @@ value has a feature that is not defined, such as `Y.Gender` of a verb, does noth
 add, delete or move words, lexicons, strategies and packages are not supported.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
 
 from depkit.files.errors import FormatError
 from depkit.treebank.edit.editable import EditableGraph
+from depkit.treebank.edit.scope import ANY, Scope
 from depkit.treebank.search.conditions import Condition, LabelCondition
 from depkit.treebank.search.graph import MISC, Edge
 from depkit.treebank.search.matcher import Found, Matcher
@@ -72,27 +73,68 @@ Value = Callable[[Application], str | None]  # None if a feature is not defined
 
 @dataclass
 class Rule:
-    """A rule: what it matches, and the commands that are applied to a match."""
+    """A rule: what it matches, and the commands that are applied to a match.
+
+    features: the nodes and the names of their features that the commands read or set.
+    """
 
     name: str
     pattern: Pattern
     commands: list[Command] = field(default_factory=list)
+    features: set[tuple[str, str]] = field(default_factory=set)
 
     @cached_property
     def matcher(self) -> Matcher:
         return Matcher(self.pattern)
 
-    def apply(self, graph: EditableGraph) -> bool:
-        """Apply the rule to the matches in their order until one of them changes the graph.
+    @cached_property
+    def scope(self) -> Scope:
+        return Scope(self.pattern, self.features)
 
-        Returns False if none does. The graph is searched anew for the next application.
+    def apply(self, graph: EditableGraph) -> Iterator[None]:
+        """Apply the rule as long as it changes the graph, and yield after each application.
+
+        It is always applied to the first one, in the order of their nodes and edges, of the matches
+        in the current graph that it changes.
         """
-        for nodes, edges in self.matcher.find(graph):
-            before = graph.state()
-            self._run((nodes, edges), graph)
-            if graph.state() != before:
-                return True
-        return False
+        # Where the first nodes of matches are to which the rule has not been applied in vain
+        waiting = self._find_first_nodes(graph)
+        while (position := waiting.find(1)) >= 0:
+            matches: list[Found] = []
+            self.matcher.visit_with(graph, 0, position, matches.append)
+            for match in sorted(matches):
+                self._run(match, graph)
+                features, edges = graph.take_changes()
+                if features or edges:
+                    yield
+                    break
+            else:
+                waiting[position] = 0
+                continue
+            places = self.scope.of_changes(graph, features, edges)
+            if places is None:
+                waiting = self._find_first_nodes(graph)
+            else:
+                self._mark(graph, places, waiting)
+
+    def _find_first_nodes(self, graph: EditableGraph) -> bytearray:
+        """Return, for each node, whether it is the first one of a match."""
+        marks = bytearray(graph.size)
+        if self.matcher.nodes:  # Without nodes, there is nothing that commands could change.
+            self.matcher.visit(graph, lambda found: marks.__setitem__(found[0][0], 1))
+        return marks
+
+    def _mark(
+        self, graph: EditableGraph, places: Iterable[tuple[int, int]], marks: bytearray
+    ) -> None:
+        """Mark the first nodes of matches. places: slots and positions that the matches have."""
+        for slot, position in places:
+            if slot == 0:
+                marks[position] = 1
+            else:
+                self.matcher.visit_with(
+                    graph, slot, position, lambda found: marks.__setitem__(found[0][0], 1)
+                )
 
     def _run(self, found: Found, graph: EditableGraph) -> None:
         application = Application(
@@ -303,7 +345,10 @@ class _RuleParser(PatternParser):
         def command(state: Application) -> None:
             old, new = state.nodes[first], state.nodes[second]
             matched = set(state.nodes.values())
-            for edge in list(state.graph.edges):
+            graph = state.graph
+            edges = [(old, target, name) for target, name in graph.outgoing[old] if moves_out]
+            edges += [(source, old, name) for source, name in graph.incoming[old] if moves_in]
+            for edge in edges:
                 source, target, name = edge
                 # As in Grew, edges between two nodes of the match stay.
                 if not label[name] or (source in matched and target in matched):
@@ -314,8 +359,8 @@ class _RuleParser(PatternParser):
                     name,
                 )
                 if moved != edge:
-                    state.graph.remove_edge(edge)
-                    state.graph.add_edge(moved)
+                    graph.remove_edge(edge)
+                    graph.add_edge(moved)
 
         return command
 
@@ -349,6 +394,7 @@ class _RuleParser(PatternParser):
             return Condition(regex=regex)
 
         first, names, second = self._parse_wide_arrow(parse_names)
+        self.rule.features |= {(first, ANY), (second, ANY)}
 
         def command(state: Application) -> None:
             graph, source, target = state.graph, state.nodes[first], state.nodes[second]
@@ -372,6 +418,7 @@ class _RuleParser(PatternParser):
             self.scanner.fail("the ids of words cannot be changed", start)
         if kind == "node" and (advice := column_advice(feature)):
             self.scanner.fail(advice, start)
+        self.rule.features.add((name, feature))
 
         def assign(state: Application, text: str | None) -> None:
             if kind == "edge":
@@ -411,6 +458,7 @@ class _RuleParser(PatternParser):
         feature = self.read_reference_feature(name)
         if kind == "node" and (advice := column_advice(feature)):
             scanner.fail(advice, start)
+        self.rule.features.add((name, feature))
         part = self._parse_slice()
 
         def value(state: Application) -> str | None:

@@ -5,7 +5,7 @@ has the form `__0__`, the words and, with enhanced dependencies, the empty nodes
 to by their positions, from 0; without empty nodes, these are the ids of the words.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 
 from depkit.corpus.enhanced import read_graph
@@ -16,6 +16,7 @@ from depkit.treebank.search.conditions import ENHANCED
 ANCHOR = "__0__"  # the form of the anchor
 _COLUMNS = ("form", "lemma", "upos", "xpos")
 MISC = "__MISC__"  # A feature with this prefix is looked for in MISC only.
+_MAX_ANCESTORS = 1 << 26  # bytes of what is known of the ancestors of the nodes of a graph
 
 Edge = tuple[int, int, str]  # source, target, label
 
@@ -45,9 +46,10 @@ class Graph:
         self.empty_rows: dict[int, list[str]] = {}  # the cells of empty nodes by their positions
         size, head = len(sentence), sentence.head
         self.size = size + 1
-        self.edges: list[Edge] = list(zip(head, range(1, size + 1), sentence.deprel, strict=True))
+        edges = list(zip(head, range(1, size + 1), sentence.deprel, strict=True))
         if min(head) < 0:
-            self.edges = [edge for edge in self.edges if edge[0] >= 0]
+            edges = [edge for edge in edges if edge[0] >= 0]
+        self.edges: Collection[Edge] = edges
         self.is_enhanced = enhanced
         if enhanced:
             self._add_enhanced()
@@ -79,18 +81,49 @@ class Graph:
 
     def dominates(self, ancestor: int, node: int) -> bool:
         """Return whether a path of one or more edges leads from one node to another one."""
+        if self._subtrees:
+            first, last = self._subtrees
+            return first[ancestor] < first[node] <= last[ancestor]
         if node not in self._ancestors:
-            found: set[int] = set()
+            if len(self._ancestors) * self.size >= _MAX_ANCESTORS:
+                self._ancestors.clear()
+            self._ancestors[node] = found = bytearray(self.size)
             stack = [node]
             while stack:
-                new = {source for source, _ in self.incoming[stack.pop()]} - found
-                found |= new
-                stack += new
-            self._ancestors[node] = found
-        return ancestor in self._ancestors[node]
+                for source, _ in self.incoming[stack.pop()]:
+                    if not found[source]:
+                        found[source] = 1
+                        stack.append(source)
+        return bool(self._ancestors[node][ancestor])
 
     @cached_property
-    def _ancestors(self) -> dict[int, set[int]]:
+    def _subtrees(self) -> tuple[list[int], list[int]] | None:
+        """[nodes], [nodes] the first and the last number in the subtree of each node.
+
+        The numbers are those of a depth-first walk, in which the descendants of a node directly
+        follow it. None if two edges enter a node, or if there is a cycle.
+        """
+        if max(map(len, self.incoming)) > 1:
+            return None
+        stack = [node for node, edges in enumerate(self.incoming) if not edges]
+        walk: list[int] = []
+        while stack:
+            walk.append(stack.pop())
+            stack += [target for target, _ in self.outgoing[walk[-1]]]
+        if len(walk) < self.size:  # A cycle is not reached.
+            return None
+        first = [0] * self.size
+        for number, node in enumerate(walk):
+            first[node] = number
+        last = list(first)
+        for node in reversed(walk):
+            for source, _ in self.incoming[node]:
+                last[source] = max(last[source], last[node])
+        return first, last
+
+    @cached_property
+    def _ancestors(self) -> dict[int, bytearray]:
+        """For some nodes, which nodes are their ancestors."""
         return {}
 
     def _add_enhanced(self) -> None:
@@ -99,12 +132,12 @@ class Graph:
         self.ids, self.size = graph.ids, len(graph.ids)
         self.positions = new = graph.words
         self.empty_rows = {i: graph.cells[i] for i, name in enumerate(graph.ids) if "." in name}
-        self.edges = [(new[source], new[target], label) for source, target, label in self.edges]
-        self.edges += [
+        enhanced = [
             (head, position, ENHANCED + label)
             for position, relations in enumerate(graph.relations)
             for head, label in relations
         ]
+        self.edges = [*((new[x], new[y], label) for x, y, label in self.edges), *enhanced]
 
 
 class _Columns(dict[str, list[str | None]]):

@@ -50,6 +50,7 @@ class Matcher:
             for expected, block in pattern.filters
         ]
         self._plan = make_plan(pattern.kernel, self._slots, set(), self._report)
+        self._plans: dict[int, Step] = {}  # from a node that is bound, by its slot
 
     def find(self, graph: Graph) -> list[Found]:
         """Return the matches: for each, the positions of its nodes and its edges, in order."""
@@ -65,6 +66,23 @@ class Matcher:
                 visit(found)
         else:
             self._run(graph, lambda found: visit(found) and False)
+
+    def visit_with(
+        self, graph: Graph, slot: int, position: int, visit: Callable[[Found], object]
+    ) -> None:
+        """Call a function with each match in which a node has a position, in no order.
+
+        The graph has no enhanced dependencies, and meets the items of `global`. slot: the index of
+        the node.
+        """
+        if slot not in self._plans:
+            bound = {self.nodes[slot]}
+            kernel = self.pattern.kernel
+            self._plans[slot] = make_plan(kernel, self._slots, bound, self._report)
+        self._visit = lambda found: visit(found) and False
+        nodes = [-1] * self._slots.num_nodes
+        nodes[slot] = position
+        self._plans[slot](graph, nodes, [(-1, -1, "")] * self._slots.num_edges)
 
     def matches(self, graph: Graph) -> bool:
         """Return whether there is a match."""

@@ -41,11 +41,15 @@ class Constraint:
         names: The names of the nodes and edges.
         holds: A function of the graph and, for each name, of the position of the node or the edge.
         is_adjacency: Whether it says that the second node follows the first one immediately.
+        is_path: Whether it depends on edges between other nodes, too.
+        features: The nodes and the names of the features on which it depends.
     """
 
     names: tuple[str, ...]
     holds: Callable[..., bool]
     is_adjacency: bool = False
+    is_path: bool = False
+    features: Sequence[tuple[str, str]] = ()
 
 
 @dataclass
@@ -62,6 +66,14 @@ class Block:
     nodes: dict[str, list[list[Conjunction]]] = field(default_factory=dict)
     edges: list[EdgePattern] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
+
+    def features(self) -> set[tuple[str, str]]:
+        """Return the names of nodes with the names of the features on which the block depends."""
+        found = {pair for constraint in self.constraints for pair in constraint.features}
+        for name, conditions in self.nodes.items():
+            tests = (test for choice in conditions for tests in choice for test in tests)
+            found.update((name, feature) for feature, _ in tests)
+        return found
 
 
 @dataclass

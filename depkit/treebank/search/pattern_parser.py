@@ -347,7 +347,7 @@ class PatternParser:
             if not holds:
                 kind = " and ".join("an edge" if kind == "edge" else "a node" for kind in kinds)
                 self.scanner.fail(f"{operator} cannot be used with {kind}", start)
-            block.constraints.append(Constraint(names, holds))
+            block.constraints.append(Constraint(names, holds, is_path=operator == "->>"))
 
         self.unresolved.append(make)
 
@@ -398,11 +398,13 @@ class PatternParser:
             elif other:
                 second = self._make_getter(block, right, other, start)
                 holds = _comparison(operator, get, second)
-                block.constraints.append(Constraint((name, right), holds))
+                features = ((name, feature), (right, other))
+                block.constraints.append(Constraint((name, right), holds, features=features))
             else:
                 compare = _comparison(operator, get, lambda graph, _: right)
                 holds = lambda graph, x: compare(graph, x, None)  # noqa: E731
-                block.constraints.append(Constraint((name,), holds))
+                features = ((name, feature),)
+                block.constraints.append(Constraint((name,), holds, features=features))
 
         self.unresolved.append(make)
 

@@ -1,12 +1,20 @@
 """Rewrite rules: what they change, and that nothing else changes."""
 
+import itertools
+import random
+import sys
+from collections import Counter
+from unittest import mock
+
 import pytest
 
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 from depkit.treebank.edit.edit import Edit, edit
+from depkit.treebank.edit.editable import EditableGraph
 from depkit.treebank.edit.rules import parse_rules
+from depkit.treebank.search.matcher import Found
 from depkit.treebank.search.pattern import PatternError
 from tests.conftest import HERE
 
@@ -318,3 +326,127 @@ def test_mistakes_in_rules_are_located(before: str, rest: str, message: str | No
     assert caught.value.line == 1
     if rest and not rest.startswith("{"):
         assert caught.value.column == len(before) + 1
+
+
+def chain_of_nouns(length: int) -> Sentence:
+    heads = list(range(length))
+    forms = [f"w{i}" for i in heads]
+    return Sentence.from_words(
+        forms, head=heads, deprel=["root", *["dep"] * (length - 1)], upos=["NOUN"] * length
+    )
+
+
+def count_calls(rules: str, length: int) -> int:
+    """Return how many functions are called while rules are applied to a chain of nouns."""
+    prepared, sentence, calls = Edit(parse_rules(rules)), chain_of_nouns(length), 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        prepared.apply(sentence)
+    finally:
+        sys.setprofile(None)
+    assert prepared.applications == [length - ("Y" in rules)]
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("rules", "power"),
+    [
+        ("pattern { X [upos=NOUN] } commands { X.upos = PROPN }", 1),
+        ("pattern { X [upos=NOUN]; X -> Y } commands { X.Gender = Fem }", 1),
+        ("pattern { e: X -[dep]-> Y } without { X -[obj]-> Z } commands { e.2 = x }", 1),
+        ("pattern { X [upos=NOUN]; Y []; X << Y } commands { X.upos = PROPN }", 2),
+        ("pattern { X [upos=NOUN]; Y []; X << Y } commands { X.Gender = Fem }", 2),
+        ("pattern { X [upos=NOUN]; Y []; X ->> Y } commands { X.upos = PROPN }", 2),
+    ],
+)
+def test_rules_take_few_steps_for_each_match(rules: str, power: int) -> None:
+    count_calls(rules, 10)  # which makes what is kept for later calls
+    assert count_calls(rules, 80) < 2**power * 1.1 * count_calls(rules, 40)
+
+
+def test_a_column_is_read_once_for_all_its_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+    column = Sentence.column
+    monkeypatch.setattr(Sentence, "column", lambda self, x: names.append(x) or column(self, x))
+    rules = "pattern { X [] } commands { X.xpos = X.form; X.Gender = Fem; X.Gloss = X.form }"
+    _, changes = Edit(parse_rules(rules)).apply(chain_of_nouns(20))
+    assert len(changes) == 60
+    assert max(Counter(names).values()) <= 3
+
+
+def apply_by_definition(rules: str, sentence: Sentence) -> tuple[list[Found], str]:
+    """Apply a rule to the first match that it changes, searching anew each time.
+
+    Returns the matches that were changed, and the edges and features at the end.
+    """
+    (rule,) = parse_rules(rules)
+    graph, changed = EditableGraph(sentence), []
+    while len(changed) < 30:
+        for match in rule.matcher.find(graph):
+            rule._run(match, graph)
+            if any(graph.take_changes()):
+                changed.append(match)
+                break
+        else:
+            break
+    return changed, describe(graph)
+
+
+def describe(graph: EditableGraph) -> str:
+    columns = {name: graph.columns[name] for name in ("upos", "Mark", "lemma")}
+    return f"{sorted(graph.edges)} {columns}"
+
+
+KERNELS = [
+    "X [upos=A]; Y []; X << Y",
+    "X []; e: X -> Y",
+    "X [upos=A]; Y [upos=B]; X ->> Y",
+    "X []; Y []; X < Y; X.upos = Y.upos",
+    "X [upos=A]; e: X -[a]-> Y; * -[b]-> X",
+]
+FILTERS = [
+    "",
+    "without { Z -[a]-> X }",
+    "with { X -> Z; Z -> W; W [upos=B] }",
+    "without { Z [upos=B]; Z << X }",
+    "with { X -> Z; Z.Mark = X.upos }",
+    "without { Z ->> Y; Z [Mark] }",
+    "without { Z -> Y; Z -[b]-> * }",
+    "global { is_projective }",
+]
+COMMANDS = [
+    "X.upos = B", "Y.upos = X.upos", "X.Mark = Y.upos", "append_feats Y ==> X; Y.Mark = a",
+    "shift X ==> Y", "shift_out X =[a]=> Y; Y.upos = A", "shift_in Y =[b]=> X",
+    "del_edge X -[a]-> Y; add_edge Y -[a]-> X", "X.upos = B; X.lemma = Y.lemma; Y.upos = A",
+]  # fmt: skip
+
+
+def test_rules_are_applied_to_the_first_match_that_they_change() -> None:
+    """Searching only where something has changed finds the same matches in the same order."""
+    generator = random.Random(1)
+    changes = 0
+    for kernel, block, commands in itertools.product(KERNELS, FILTERS, COMMANDS):
+        rules = f"pattern {{ {kernel} }} {block} commands {{ {commands} }}"
+        for _ in range(3):
+            size = generator.randint(2, 7)
+            sentence = Sentence.from_words(
+                [f"w{i}" for i in range(size)],
+                head=[generator.randint(0, i) for i in range(size)],
+                deprel=generator.choices("ab", k=size),
+                upos=generator.choices("ABA", k=size),
+                lemma=generator.choices("xyz", k=size),
+            )
+            expected, state = apply_by_definition(rules, sentence)
+            (rule,) = parse_rules(rules)
+            graph = EditableGraph(sentence)
+            rule._run = mock.Mock(wraps=rule._run)
+            steps = itertools.islice(rule.apply(graph), 30)
+            applied = [rule._run.call_args.args[0] for _ in steps]
+            assert (applied, describe(graph)) == (expected, state), (rules, str(sentence))
+            changes += len(applied)
+    assert changes > 1000

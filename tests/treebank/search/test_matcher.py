@@ -1,5 +1,6 @@
 """The matches of patterns are those that a search over all tuples of nodes finds."""
 
+import random
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -104,3 +105,34 @@ def test_matches_are_visited_as_they_are_found(pattern, names, meaning) -> None:
     assert sorted(visited) == found
     accepted = [sentence.line for sentence in read(SENTENCES) if prepared.accepts(sentence)]
     assert accepted == list(dict.fromkeys(line for line, _ in found))
+
+
+@pytest.mark.parametrize("limit", [1 << 26, 20])
+def test_paths_are_found_in_trees_and_in_other_graphs(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("depkit.treebank.search.graph._MAX_ANCESTORS", limit)
+    generator = random.Random(3)
+    trees = 0
+    for _ in range(300):
+        size = generator.randint(1, 7)
+        heads = [generator.randint(0, i) for i in range(size)]
+        graph = Graph(Sentence.from_words(["a"] * size, head=heads))
+        pairs = [edge[:2] for edge in graph.edges]
+        if generator.random() < 0.5:  # cycles, and nodes with several heads
+            pairs = [(generator.randint(0, size), generator.randint(0, size)) for _ in range(size)]
+        graph.edges = [(source, target, "a") for source, target in pairs]
+        expected = set(pairs)
+        for _ in range(size):
+            expected |= {(x, z) for x, y in expected for first, z in pairs if first == y}
+        nodes = range(size + 1)
+        assert {(x, y) for x in nodes for y in nodes if graph.dominates(x, y)} == expected
+        trees += graph._subtrees is not None
+        assert len(graph._ancestors) * graph.size <= limit + graph.size
+    assert 100 < trees < 300
+
+
+def test_paths_of_a_deep_tree_need_two_numbers_for_each_node() -> None:
+    graph = Graph(Sentence.from_words(["a"] * 50, head=list(range(50))))
+    assert all(graph.dominates(x, y) == (x < y) for x in range(51) for y in range(51))
+    assert not graph._ancestors
