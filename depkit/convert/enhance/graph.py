@@ -48,8 +48,6 @@ class GrowingGraph:
         ]
         self.relations[0] = {}
         self.added: list[list[tuple[int, str]]] = [[] for _ in self.head]
-        # [words + 1] those that `add` has added, which are also looked up in `relations`
-        self._known: list[dict[Relation, None]] = [{} for _ in self.head]
         self._coordinators: dict[int, dict[int, list[int]]] = {}
 
     def words(self) -> range:

@@ -398,13 +398,13 @@ class PatternParser:
             elif other:
                 second = self._make_getter(block, right, other, start)
                 holds = _comparison(operator, get, second)
-                features = ((name, feature), (right, other))
-                block.constraints.append(Constraint((name, right), holds, features=features))
+                pairs = ((name, feature), (right, other))
+                block.constraints.append(Constraint((name, right), holds, features=pairs))
             else:
                 compare = _comparison(operator, get, lambda graph, _: right)
                 holds = lambda graph, x: compare(graph, x, None)  # noqa: E731
-                features = ((name, feature),)
-                block.constraints.append(Constraint((name,), holds, features=features))
+                pair = (name, feature)
+                block.constraints.append(Constraint((name,), holds, features=(pair,)))
 
         self.unresolved.append(make)
 
