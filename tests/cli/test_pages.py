@@ -19,7 +19,7 @@ from depkit.cli import main
 from depkit.cli.pages.bash import bash_script
 from depkit.cli.pages.fish import fish_script
 from depkit.cli.pages.inventory import Command, Parameter, Value, commands
-from depkit.cli.pages.manual import page
+from depkit.cli.pages.manual import _wrap_command, page
 from depkit.cli.pages.zsh import zsh_script
 from depkit.training.recipe import recipe_names
 
@@ -370,3 +370,20 @@ def test_pages_contain_synopsis_options_and_environment(tmp_path: Path) -> None:
         (tmp_path / command).write_text(man_pages()[f"depkit-{command}.1"], "utf-8")
         page_text = " ".join(render(tmp_path / command, "groff").split())
         assert [text for text in texts if text not in page_text] == []
+
+
+def split_command(text: str) -> list[str]:
+    """Split a command as a shell does, which removes a backslash before a line end.
+
+    It does not between single quotation marks. White space inside arguments is normalised.
+    """
+    parts = re.split(r"('[^']*')", text)
+    joined = "".join(x if x.startswith("'") else x.replace("\\\n", "") for x in parts)
+    return [" ".join(argument.split()) for argument in shlex.split(joined)]
+
+
+def test_examples_of_man_pages_are_the_commands_that_are_meant() -> None:
+    examples = [example for command in commands() for example in command.examples]
+    assert any("'" in example and len(_wrap_command(example)) > 1 for example in examples)
+    for example in examples:
+        assert split_command("\n".join(_wrap_command(example))) == split_command(example)

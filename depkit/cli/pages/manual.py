@@ -117,12 +117,18 @@ def _code_block(commands: Iterable[str]) -> list[str]:
 
 
 def _wrap_command(command: str) -> list[str]:
-    """Split a command line that is wider than the page, but never between option and value."""
+    """Split a command line that is wider than the page.
+
+    It is never split between an option and its value, nor between single quotation marks, where
+    the backslash would become part of the value.
+    """
     if len(command) <= _CODE_WIDTH:
         return [command]
     joined = re.sub(r"(depkit| --?[a-z-]+) (?=[^- ])", "\\1\N{NO-BREAK SPACE}", command)
+    # Double quotation marks may contain single ones, in which the shell reads a backslash.
+    quoted = re.compile(r"'[^']*'(?=[^\"]*(?:\"[^\"]*\"[^\"]*)*$)")
     lines = textwrap.wrap(
-        joined,
+        quoted.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), joined),
         _CODE_WIDTH - len(" \\"),
         subsequent_indent="    ",
         break_long_words=False,
