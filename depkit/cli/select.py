@@ -102,7 +102,7 @@ def select_command(
 
         sentences = ((file, read(file, source, encoding)) for file in files)
         items = filter(keep, _check_formats(read_items(sentences), output))
-        chosen = _choose(items, amounts, by, stratify=stratify, seed=seed)
+        chosen = _choose(items, amounts, by, stratify=stratify, seed=seed, note=note)
         if shuffle:
             held = list(chosen)
             random.Random(seed).shuffle(held)
@@ -174,13 +174,21 @@ def _check_options(amounts: _Amounts, by: By, *, stratify: str, output_dir: str)
 
 
 def _choose(
-    items: Iterator[Item], amounts: _Amounts, by: By, *, stratify: str, seed: int
+    items: Iterator[Item],
+    amounts: _Amounts,
+    by: By,
+    *,
+    stratify: str,
+    seed: int,
+    note: Callable[[str], None],
 ) -> Iterator[tuple[Item, int]]:
     """Yield the items that belong to a part, and the index of the part."""
     if by == "random":
         held = list(items)
         stratum = stratum_function(stratify)
         strata = [stratum(item.sentence) for item in held]
+        if held and stratify and not any(strata):
+            note(f"no sentence has a comment {stratify}, so --stratify has no effect")
         quotas = [share * len(held) for share in amounts.shares]
         if amounts.count:
             quotas = [min(amounts.count, len(held))]

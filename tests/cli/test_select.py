@@ -270,3 +270,11 @@ def test_the_suffix_of_another_format_is_refused(tmp_path):
     assert "depkit convert" in str(Command("edit").failure(rule, trees, "-o", trees))
     assert ".mrg" in str(Command("search").failure("pattern { X [] }", trees, "-o", trees))
     assert trees.read_text() == TREES
+
+
+def test_a_comment_that_no_sentence_has_is_noted(tmp_path: Path) -> None:
+    path = make_treebank(tmp_path / "all.conllu", documents=2)
+    options = ("--sample", 3, "--by", "random", "--stratify")
+    message = "depkit: note: no sentence has a comment gener, so --stratify has no effect\n"
+    assert run(path, *options, "gener")[1] == message
+    assert run(path, *options, "genre")[1] == run(path, *options, "length")[1] == ""
