@@ -380,6 +380,10 @@ def check_suffix(sentence: Sentence, target: PathLike) -> None:
     format of a file is recognised by its content.
     """
     named, format = format_from_filename(os.fspath(target)), sentence.format
+    name = os.fspath(target).lower().removesuffix(".gz").removesuffix(".xz")
+    if name.endswith((".json", ".jsonl")):
+        message = f"{os.fspath(target)} ends like a JSON file, but the sentences are in"
+        raise ValueError(f"{message} {format.name}; choose another ending, such as .conllu")
     if named is None or named in (PARQUET, format) or {named, format} == {CONLLU, CONLLUP}:
         return
     if named is PTB:

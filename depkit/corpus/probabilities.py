@@ -5,17 +5,21 @@ sentence is written with several trees, the comment `tree` says which one it is,
 `prob` is the probability of the tree with its labels.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.tree_marks import (
+    ARC_PROB,
+    LABEL_PROB,
+    RANK,
+    TREE,
+    TREE_PROB,
+    remove_probabilities,
+)
 from depkit.files.errors import FormatError
 
-ARC_PROB, LABEL_PROB = "ArcProb", "LabelProb"
-TREE, TREE_PROB = "tree", "prob"  # the comments of a sentence with several trees
-_RANK = re.compile(r"([1-9]\d{0,8}) of [1-9]\d{0,8}")
 _ADVICE = "create the file with depkit parse --prob"
 
 
@@ -40,14 +44,8 @@ def add_probabilities(
 
 def _remove_probabilities(cell: str) -> str:
     """Remove probabilities from a value of MISC and append `|` if anything remains."""
-    if cell == "_":
-        return ""
-    if "Prob" in cell:
-        parts = cell.split("|")
-        cell = "|".join(
-            part for part in parts if part.partition("=")[0] not in (ARC_PROB, LABEL_PROB)
-        )
-    return f"{cell}|" if cell else ""
+    rest = remove_probabilities(cell)
+    return "" if rest in ("", "_") else f"{rest}|"
 
 
 def read_probabilities(sentence: Sentence) -> np.ndarray:
@@ -91,7 +89,7 @@ def tree_rank(sentence: Sentence) -> int:
     1 is the best tree.
     """
     comment = sentence.comment(TREE)
-    match = _RANK.fullmatch(comment) if comment else None
+    match = RANK.fullmatch(comment) if comment else None
     if match and 0 <= _parse_number(sentence.comment(TREE_PROB)) <= 1:
         return int(match[1])
     return 0

@@ -11,6 +11,7 @@ from depkit.corpus.column import Column
 from depkit.corpus.detection import find_plus_format
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS, CONLLU, CONLLUP, Format, get_format
 from depkit.corpus.heads import parse_heads
+from depkit.corpus.tree_marks import rank_comments, remove_probabilities
 from depkit.corpus.word import Word
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
@@ -222,7 +223,9 @@ class Sentence:
         """Copy the sentence with another tree.
 
         What belongs to the old tree does not stay: DEPS of CoNLL-U and PHEAD and PDEPREL of CoNLL-X
-        and CoNLL-09 become `_`, and empty nodes, which only DEPS connect, are left out.
+        and CoNLL-09 become `_`, and empty nodes, which only DEPS connect, are left out. So are the
+        probabilities ArcProb and LabelProb in MISC, unless `columns` has a new MISC, and the
+        comments `tree` and `prob` of one of several trees.
 
         Args:
             heads: [words] the heads; 0 is the root, and -1 is written as `_`.
@@ -235,9 +238,14 @@ class Sentence:
         values: dict[str, Sequence[str | int]] = {"head": list(heads), "deprel": deprels}
         for name in self.format.derived_columns:
             values[name] = ["_"] * len(self)
+        if "misc" in self.format.columns and any("Prob=" in line for line in self.lines):
+            values["misc"] = [remove_probabilities(cell) for cell in self.column("misc")]
         if columns:
             values |= columns
-        return self.with_columns(values).without_empty_nodes()
+        copy = self.with_columns(values).without_empty_nodes()
+        for index in sorted(rank_comments(copy.lines[: copy.first_row]), reverse=True):
+            copy = copy.with_lines([], index, index + 1)
+        return copy
 
     def without_empty_nodes(self) -> "Sentence":
         """Copy the sentence without the rows of empty nodes, to which DEPS may still refer.

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from depkit.corpus.io import read, write, write_as_read
+from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 from depkit.files.streams import open_lines, open_output
 from tests.corpus.rows import RICH, row
@@ -281,3 +282,11 @@ def test_missing_line_ends_after_a_byte_order_mark(tmp_path):
     first = next(read([f"{text}\r\n"]))
     write([first, first], stream)
     assert stream.getvalue() == f"{text}\r\n\r\n{text[1:]}\r\n\r\n"
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.JSONL", "x.json.gz"])
+def test_rows_are_not_written_under_the_suffix_of_json(name: str, tmp_path: Path) -> None:
+    sentence = Sentence.from_words(["a"])
+    with pytest.raises(ValueError, match=r"ends like a JSON file, but the sentences are in conllu"):
+        write(sentence, tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -10,6 +10,7 @@ from conllu import TokenList
 
 from depkit.convert.formats import convert, with_predicted
 from depkit.corpus.formats import CONLL09, CONLLX, FORMATS
+from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence, find_boundary, new_sentence
 from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError
@@ -260,3 +261,20 @@ def test_comments_that_begin_a_document_or_paragraph():
         )
         assert find_boundary(lines, "newpar") == ""
     assert find_boundary(["# newdocument = 3\n", "# new = newdoc\n"], "newdoc") == ""
+
+
+def test_probabilities_of_a_tree_do_not_stay_beside_another_one() -> None:
+    lines = (
+        "# prob = 0.25\n# tree = 2 of 5\n# text = a b\n"
+        "1\ta\t_\t_\t_\t_\t0\troot\t_\tArcProb=0.9000|Gloss=x|LabelProb=0.8000\n"
+        "2\tb\t_\t_\t_\t_\t1\tdep\t_\tArcProb=0.9000|LabelProb=0.8000\n\n"
+    )
+    (sentence,) = read(lines.splitlines(keepends=True))
+    assert str(sentence.with_tree([2, 0], ["dep", "root"])) == (
+        "# text = a b\n1\ta\t_\t_\t_\t_\t2\tdep\t_\tGloss=x\n2\tb\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    )
+    misc = ["ArcProb=0.1000|LabelProb=0.1000", "Gloss=y"]
+    assert sentence.with_tree([0, 1], ["root", "dep"], {"misc": misc}).column("misc") == misc
+    # Comments that only look similar are not about a tree.
+    (other,) = read(["# tree = oak\n", "# prob = 0.25\n", *sentence.lines[2:]])
+    assert other.with_tree([0, 1], ["root", "dep"]).comment("prob") == "0.25"
