@@ -125,10 +125,11 @@ def _wrap_command(command: str) -> list[str]:
     if len(command) <= _CODE_WIDTH:
         return [command]
     joined = re.sub(r"(depkit| --?[a-z-]+) (?=[^- ])", "\\1\N{NO-BREAK SPACE}", command)
-    # Double quotation marks may contain single ones, in which the shell reads a backslash.
-    quoted = re.compile(r"'[^']*'(?=[^\"]*(?:\"[^\"]*\"[^\"]*)*$)")
+    space = "\N{NO-BREAK SPACE}"
+    # A backslash continues the line between double quotation marks, also beside single ones there.
+    keep = lambda match: match[0].replace(" ", space) if match[0][0] == "'" else match[0]  # noqa: E731
     lines = textwrap.wrap(
-        quoted.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), joined),
+        re.sub(r"'[^']*'|\"[^\"]*\"", keep, joined),
         _CODE_WIDTH - len(" \\"),
         subsequent_indent="    ",
         break_long_words=False,
