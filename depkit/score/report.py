@@ -149,12 +149,10 @@ def rows(analysis: Analysis, options: Options) -> list[dict[str, Any]]:
             if options.confidence:
                 interval = map(_none_if_nan, intervals[i][:, column])
                 row |= zip(("f1_low", "f1_high"), interval, strict=True)
-            baseline, gain = scores[0, b, 2], gains[i, b]
             if options.error_reduction:
-                reduction = 100 * gain / (100 - baseline) if i and baseline < 100 else np.nan
-                row["error_reduction"] = _none_if_nan(reduction)
+                row["error_reduction"] = _error_reduction(scores[:, b, 2], i)
             if options.test:
-                row["difference"] = _none_if_nan(gain) if i else None
+                row["difference"] = _none_if_nan(gains[i, b]) if i else None
                 row |= {"p": p.get((i, b)), "p_adjusted": adjusted.get((i, b))}
             table.append(row)
     return table
@@ -168,12 +166,23 @@ def total_rows(analysis: Analysis) -> list[dict[str, Any]]:
     if not analysis.is_single_valued:
         return []
     totals = analysis.totals.sum(axis=1)  # [system, count]
+    scores = precision_recall_f1(totals)
     return [
-        {"system": system, "bin": "all", **_counts_and_scores(counts, scores)}
-        for system, counts, scores in zip(
-            analysis.systems, totals, precision_recall_f1(totals), strict=True
-        )
+        {"system": system, "bin": "all", **_counts_and_scores(totals[i], scores[i])}
+        | {"error_reduction": _error_reduction(scores[:, 2], i)}
+        for i, system in enumerate(analysis.systems)
     ]
+
+
+def _error_reduction(scores: np.ndarray, system: int) -> float | None:
+    """Return the percentage of the first system's errors that a system avoids.
+
+    scores: [system] in percent. Returns None for the first system, without errors, and for NaN.
+    """
+    baseline = scores[0]
+    if not system or baseline >= 100:
+        return None
+    return _none_if_nan(100 * (scores[system] - baseline) / (100 - baseline))
 
 
 def _counts_and_scores(counts: np.ndarray, scores: np.ndarray) -> dict[str, Any]:

@@ -297,7 +297,11 @@ def test_total_rows_sum_all_bins() -> None:
     assert row == {
         "system": "", "bin": "all", "gold": 5, "predicted": 5, "correct_gold": 4,
         "correct_predicted": 4, "precision": 80.0, "recall": 80.0, "f1": 80.0,
+        "error_reduction": None,
     }  # fmt: skip
+    totals = total_rows(analyze_depths(PREDICTED, GOLD, WORSE))
+    assert [row["f1"] for row in totals] == [80.0, 100.0, 20.0]
+    assert [row["error_reduction"] for row in totals] == [None, 100.0, -300.0]
     by_feature = analyze_pair(TAGGED, TAGGED_PREDICTED, View(("upos", "feats")))
     assert total_rows(by_feature) == []  # a is in two bins
 
