@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,6 +74,8 @@ from depkit.training.traces import check_resumable
 
 Say = Callable[[str], None]
 
+FIRST = ("train", "output")  # the arguments of `train` that need no name
+
 
 def train(train: PathLike | Sequence[PathLike], output: PathLike, **options: Any) -> Path:
     """Train a parser on treebanks, as `depkit train` does, and return the model directory.
@@ -95,7 +97,15 @@ def train(train: PathLike | Sequence[PathLike], output: PathLike, **options: Any
     return run_job(TrainingJob(train=train, output=output, **options))
 
 
-train.__signature__ = signature(TrainingJob)  # type: ignore[attr-defined] # for help(depkit.train)
+def _describe_arguments() -> Signature:
+    """Return the signature of `train` with the fields of TrainingJob, for help(depkit.train)."""
+    fields = signature(TrainingJob).parameters
+    first = [fields[name].replace(kind=Parameter.POSITIONAL_OR_KEYWORD) for name in FIRST]
+    options = [field for name, field in fields.items() if name not in FIRST]
+    return Signature([*first, *options], return_annotation=Path)
+
+
+train.__signature__ = _describe_arguments()  # type: ignore[attr-defined]
 
 
 def run_job(job: TrainingJob) -> Path:

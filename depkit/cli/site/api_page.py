@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from html import escape
 from importlib import import_module
 from textwrap import dedent
@@ -16,6 +17,7 @@ from depkit.convert.treebank import convert
 _METHODS = {"Parser": ("parse", "tag", "read")}
 _SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises")
 _NAME = re.compile(r"[A-Za-z_][\w.]*+")  # such as depkit.corpus.sentence.Sentence
+_PROPERTIES = (property, cached_property)
 _WIDTH = 90  # characters of a signature in one line
 
 
@@ -56,7 +58,7 @@ def _methods(name: str, owner: Any, kind: str) -> Iterator[tuple[str, Any]]:
         return
     for key, value in vars(owner).items():
         each = getattr(value, "__func__", value)  # a class method
-        is_known = callable(each) or isinstance(each, property)
+        is_known = callable(each) or isinstance(each, _PROPERTIES)
         if is_known and not key.startswith("_") and each.__doc__:
             if key in _METHODS.get(name, (key,)):
                 yield f"{name}.{key}", each
@@ -71,7 +73,7 @@ def _render_object(name: str, each: Any) -> str:
 
 def _render_signature(name: str, each: Any) -> str:
     """Return the signature without the modules of types; a long one has a line a parameter."""
-    if isinstance(each, property) or inspect.isclass(each):  # users do not make these objects
+    if isinstance(each, _PROPERTIES) or inspect.isclass(each):  # users do not make these objects
         return ""
     signature = inspect.signature(each)
     parameters = [

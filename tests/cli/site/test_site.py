@@ -142,12 +142,12 @@ def test_every_setting_recipe_and_model_is_described(documents):
 
 def test_every_public_name_is_described(documents):
     names = {f"depkit.{name}" for name in depkit.__all__ if name != "__version__"}
-    assert names | {"depkit.Parser.parse", "depkit.Sentence.with_tree"} <= set(
-        documents["api.html"].ids
-    )
+    methods = {"Parser.parse", "Sentence.with_tree", "Evaluation.scores"}
+    assert names | {f"depkit.{name}" for name in methods} <= set(documents["api.html"].ids)
     text = documents["api.html"].text
     assert "evaluate( gold: str | PathLike[str] | Sentence" in text
     assert "*, align: bool = False, enhanced: bool = False" in text
+    assert "output: str | PathLike[str], *, dev: str | PathLike[str] = ''" in text
     assert ">>> scores.UAS, scores.LAS (100.0, 50.0)" in text
 
 
