@@ -78,9 +78,9 @@ class Run:
         for models, parser in run.parsers.items():
             subject = "this combination of models" if len(models) > 1 else "this model"
             columns = {name for member in parser.members for name in member.vocabulary.columns}
-            is_left_out = sorted(columns - set(parser.vocabulary.columns))
-            if is_left_out and plan.job.action == "parse" and not plan.job.conventions:
-                names = ", ".join(map(str.upper, is_left_out))
+            missing_columns = sorted(columns - set(parser.vocabulary.columns))
+            if missing_columns and plan.job.action == "parse" and not plan.job.conventions:
+                names = ", ".join(map(str.upper, missing_columns))
                 note(f"{subject} does not predict {names}; only its members by themselves do")
             if run.has_probabilities and not parser.is_calibrated:
                 note(f"{subject} is not calibrated; the probabilities may be too high or too low")

@@ -45,10 +45,10 @@ NETWORK, LEMMA, WORD, OTHER_UPOS = 0.5, 4.5, 2.0, 5.0
 # are ignored. They were chosen on held-out parts of two train parts (Tamil-TTB and EWT).
 TAGS, TAGS_MARGIN = 0.5, 5.0
 
-_CONSONANTS = "bcçčćďđfgğhjkľlĺłmnňńpqrřŕsšśştťțvwxzžźżбвгґджзйклмнпрстфхцчшщ"
+_CONSONANTS = "bcçčćdďđfgğhjkľlĺłmnňńpqrřŕsšśştťțvwxzžźżбвгґджзйклмнпрстфхцчшщ"
 # An abbreviation in lower or upper case, such as `kg`
 _NO_VOWEL = re.compile(rf"[{_CONSONANTS}]{{2,}}|[{_CONSONANTS.upper()}]{{2,}}")
-_CONSONANTS_ONLY = re.compile(rf"[{_CONSONANTS}]+", re.IGNORECASE)
+_CONSONANTS_ONLY = re.compile(rf"[{_CONSONANTS}]+")
 # A Czech word such as `trh`, or an abbreviation
 _SYLLABIC = re.compile(rf"(?=\w+[lr]\w)[{_CONSONANTS}]{{3,}}")
 MIN_SYLLABIC = 3  # such words in a dictionary whose language has syllabic consonants
@@ -238,13 +238,21 @@ class _UnknownWord:
         return Made(lemma, find_case(self.form, edit, lemma, dotless), is_other, is_word)
 
     def loses_vowels(self, edit: Edit) -> bool:
-        """Whether what an edit keeps of the form has no vowel and needs one, as `s` of `sing`."""
+        """Whether an edit cuts off more than a vowel, and keeps no vowel, as `s` of `sing`.
+
+        Words with syllabic consonants and abbreviations with an ending, as `KGBen`, need no vowel.
+        """
         assert len(edit) == 4
         cut_front, _, cut_behind, _ = edit
-        kept = self.low[cut_front : len(self.low) - cut_behind]
-        if not _CONSONANTS_ONLY.fullmatch(kept) or _CONSONANTS_ONLY.fullmatch(self.low):
+        end = len(self.form) - cut_behind
+        kept, cut = self.low[cut_front:end], self.low[end:]
+        if len({x in _CONSONANTS for x in cut if x.isalpha()}) < 2:  # no vowel, or nothing else
             return False
-        return not (self.has_syllabic_consonants and _SYLLABIC.fullmatch(kept))
+        is_abbreviation = len(kept) > 1 and self.form[cut_front:end].isupper()
+        if is_abbreviation and not (self.form.isupper() and cut[0].isalpha()):
+            return False
+        is_syllabic = self.has_syllabic_consonants and _SYLLABIC.fullmatch(kept)
+        return bool(_CONSONANTS_ONLY.fullmatch(kept)) and not is_syllabic
 
     def plausibility(self, tags: Tags) -> "_Plausibility":
         if tags not in self._plausibilities:

@@ -17,13 +17,16 @@ from depkit.parsers.inputs.tables import TableRule
 if TYPE_CHECKING:
     from depkit.parsers.inputs.vocabulary import Vocabulary
 
-_SUFFIX = re.compile(r"(?!\.(?:train|dev|test)$)(\.[a-z]\w*)?(\.(gz|xz))?$", re.IGNORECASE)
+# The suffixes of files of sentences; others are a part of the name, as in wiki.de.
+_SUFFIX = re.compile(
+    r"(\.(conll\w*|cupt|tsv|txt|parquet|jsonl?|mrg|ptb|brackets))?(\.(gz|xz))?$", re.IGNORECASE
+)
 # The end of a file's name that says which part of a treebank is in the file. Universal Dependencies
 # has some large treebanks in several files, such as cs_pdt-ud-train-c.conllu.
 _PART = re.compile(
     r"(?:^|[-_.])(?:ud[-_.](?:train|dev|test)(?:[-_.].*)?"
     r"|(?:train|dev|test)(?:[-_.](?:[a-z]|\d{1,9}))?)$",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -66,8 +69,11 @@ class Treebank(Part):
             indices.setdefault(_name_of_file(name), index)
         entries = [0]
         for sentence in source.sentences:
-            name = self.inputs.treebank_name or treebank_name(sentence)
-            entries += [indices.get(name, 0)] * (1 + len(sentence))
+            names = [self.inputs.treebank_name]
+            if not names[0]:
+                names = [_SUFFIX.sub("", Path(sentence.file).name), treebank_name(sentence)]
+            index = next((indices[name] for name in names if name in indices), 0)
+            entries += [index] * (1 + len(sentence))
         return {"treebank": np.array(entries, dtype=np.int64)}
 
     def findings(self, train: Sequence[Sentence], dev: Sequence[Sentence]) -> list[str]:
@@ -77,8 +83,8 @@ class Treebank(Part):
         if not unknown or len(known) == 1:
             return []
         return [
-            f"dev: {', '.join(map(repr, unknown))} is not among the treebanks of train, which are"
-            f" {', '.join(map(repr, known))}; a model parses sentences of unknown treebanks as"
+            f"dev: {', '.join(map(repr, unknown))} {'are' if len(unknown) > 1 else 'is'} not among"
+            f" the treebanks of train, which are {', '.join(map(repr, known))}; a model parses sentences of unknown treebanks as"
             " those of its largest one. Treebanks are named after their files, see inputs.treebank"
         ]
 

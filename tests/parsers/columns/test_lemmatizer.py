@@ -228,8 +228,9 @@ def test_the_best_of_all_candidates_is_guessed(words, form, upos, lemmas):
         is_lemma = lemma in evidence.lemmas[upos]
         is_regular = edit in ending.attested
         if is_regular:
-            kept = form.lower()[edit[0] : len(form) - edit[2]]
-            is_regular = "a" in kept or not kept or "a" not in form.lower()
+            end = len(form) - edit[2]
+            kept, cut = form.lower()[edit[0] : end], form.lower()[end:]
+            is_regular = not {*"a"} < set(cut) or "a" in kept or not kept
         suits = lemma in of_form or (
             lemma and is_attested(form, edit, words) and (is_lemma or is_regular)
         )
@@ -363,6 +364,17 @@ def test_an_edit_of_an_unknown_word_keeps_a_vowel():
     for scripts in cut_ing, add_e:
         assert lemmatizer.guess("sing", tags, scripts) == "sing"
     assert lemmatizer.guess("wing", tags, add_e) == "we"  # a known lemma
+
+
+def test_a_vowel_can_be_replaced_and_abbreviations_need_none():
+    words = [(x + "y", x + "a") for x in ("vod", "hor", "ryb")]
+    words += [(x + ":ssa", x) for x in ("EU", "YLE", "UPM")]
+    tags = "NOUN", "_", "_"
+    lemmatizer = Lemmatizer(build_dictionary([(*word, *tags) for word in words]))
+    to_a, cut_ssa = [(edit_script("hry", "hra"), 0.0)], [(edit_script("EU:ssa", "EU"), 0.0)]
+    assert lemmatizer.guess("hry", tags, to_a) == "hra"
+    assert lemmatizer.guess("NBK:ssa", tags, cut_ssa) == "NBK"
+    assert lemmatizer.guess("NBK:SSA", tags, cut_ssa) == "NBK"
 
 
 def test_one_word_does_not_attest_letters_in_front_of_a_lemma():

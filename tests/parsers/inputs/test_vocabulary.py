@@ -42,6 +42,7 @@ def test_the_parts_of_a_treebank_have_one_name(file, name, tiny, tmp_path):
         ("parseme-dev.cupt", "parseme"), ("dev_set.conllu", "dev_set"),
         ("wsj.dev.brackets", "wsj"), ("german.conll06.train", "german.conll06"),
         ("train.conllu", "train"), ("dev.conllu", "train"), ("it_2.5", "it_2.5"), ("", ""),
+        ("wiki.de", "wiki.de"), ("wiki.en.conllu", "wiki.en"), ("EN-TRAIN.conllu", "EN"),
     ],
 )  # fmt: skip
 def test_the_name_of_a_treebank_does_not_depend_on_its_parts_and_formats(file, name, tiny):
@@ -52,14 +53,14 @@ def test_the_name_of_a_treebank_does_not_depend_on_its_parts_and_formats(file, n
 
 def test_a_model_that_knows_a_part_of_a_treebank_knows_the_treebank(tiny):
     sentences = [sentence.with_columns({}) for sentence in tiny[:4]]
-    files = ["cs_pdt-ud-dev.conllu", "la-ud-dev.conllu", "cs_pdt-ud-train-c.conllu", "new.conllu"]
+    files = ["cs_pdt-ud-dev.conllu", "la-ud-dev.conllu", "cs_pdt-ud-train-l.conllu", "new.conllu"]
     for sentence, file in zip(sentences, files, strict=True):
         sentence.file = file
     vocabulary = build_vocabulary(tiny, Inputs(word=4, treebank=2), [], None)
     vocabulary.tables["treebanks"] = Table(["la", "cs_pdt-ud-train-c", "cs_pdt-ud-train-l"])
     dataset = encode(sentences, vocabulary, Inputs(word=4, treebank=2))
     starts = np.cumsum([1, *(len(sentence) + 1 for sentence in sentences[:-1])])
-    assert dataset.words["treebank"][starts].tolist() == [1, 0, 1, 0]
+    assert dataset.words["treebank"][starts].tolist() == [1, 0, 2, 0]
 
 
 def test_a_sentence_without_a_file_has_no_treebank(tiny):
