@@ -97,7 +97,7 @@ NAMES = {
 # Adjectives with an infinitive that is not their subject: `It is ready to eat`.
 PERSONAL = {
     "personal": "ready able unable likely unlikely sure certain glad happy willing unwilling due"
-    " bound eager free afraid quick slow prepared",
+    " bound eager free afraid sorry quick slow prepared",
 }
 NUMBERS = {
     "hundred": "hundred thousand million billion trillion hundreds thousands millions billions"

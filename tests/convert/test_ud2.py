@@ -171,6 +171,16 @@ CONSTRUCTIONS = """\
   is/3:cop so/3:advmod hot/0:root that/6:mark I/6:nsubj go/3:advcl
 (S (NP (PRP It)) (VP (VBZ is) (ADJP (JJR icier) (SBAR (IN than) (S (NP (PRP I)) (VP (VBD said)))))))
   It/3:nsubj is/3:cop icier/0:root than/6:mark I/6:nsubj said/3:advcl
+(S (NP (PRP It)) (VP (VBZ is) (ADJP (RB so) (JJ odd) (S (VP (TO to) (VP (VB see)))))))
+  It/4:expl is/4:cop so/4:advmod odd/0:root to/6:mark see/4:csubj
+(S (NP (PRP It)) (VP (VBZ is) (ADJP (RB too) (JJ bad) (SBAR (IN that) (S (NP (PRP I)) (VP (VBP go)))))))
+  It/4:expl is/4:cop too/4:advmod bad/0:root that/7:mark I/7:nsubj go/4:csubj
+(S (NP (PRP I)) (VP (VBP am) (ADJP (RB so) (JJ sorry) (SBAR (S (NP (PRP it)) (VP (VBZ rains)))))))
+  I/4:nsubj am/4:cop so/4:advmod sorry/0:root it/6:nsubj rains/4:ccomp
+(S (NP (PRP I)) (VP (VBP am) (ADJP (RB so) (JJ ready) (S (VP (TO to) (VP (VB eat)))))))
+  I/4:nsubj am/4:cop so/4:advmod ready/0:root to/6:mark eat/4:xcomp
+(S (NP (PRP I)) (VP (VBP find) (S (NP (PRP it)) (ADJP (RB so) (JJ odd) (S (VP (TO to) (VP (VB go))))))))
+  I/2:nsubj find/0:root it/2:expl so/5:advmod odd/2:xcomp to/7:mark go/2:ccomp
 (S (S (NP (PRP I)) (VP (VBP eat) (NP (NNS figs)))) (CC and) (S (NP (PRP you)) (NP (NNS nuts))))
   I/2:nsubj eat/0:root figs/2:obj and/5:cc you/2:conj nuts/5:orphan
 (FRAG (RB Not) (PP (IN in) (NP (NNP May))))
