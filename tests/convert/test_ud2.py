@@ -173,28 +173,42 @@ CONSTRUCTIONS = """\
   It/3:nsubj is/3:cop icier/0:root than/6:mark I/6:nsubj said/3:advcl
 (S (NP (PRP It)) (VP (VBZ is) (ADJP (RB so) (JJ odd) (S (VP (TO to) (VP (VB see)))))))
   It/4:expl is/4:cop so/4:advmod odd/0:root to/6:mark see/4:csubj
-(S (NP (PRP It)) (VP (VBZ is) (ADJP (RB too) (JJ bad) (SBAR (IN that) (S (NP (PRP I)) (VP (VBP go)))))))
-  It/4:expl is/4:cop too/4:advmod bad/0:root that/7:mark I/7:nsubj go/4:csubj
+(SQ (VBZ Is) (NP (PRP it)) (ADJP (RB too) (JJ bad) (SBAR (IN that) (S (NP (PRP I)) (VP (VBP go))))))
+  Is/4:cop it/4:expl too/4:advmod bad/0:root that/7:mark I/7:nsubj go/4:csubj
 (S (NP (PRP I)) (VP (VBP am) (ADJP (RB so) (JJ sorry) (SBAR (S (NP (PRP it)) (VP (VBZ rains)))))))
   I/4:nsubj am/4:cop so/4:advmod sorry/0:root it/6:nsubj rains/4:ccomp
 (S (NP (PRP I)) (VP (VBP am) (ADJP (RB so) (JJ ready) (S (VP (TO to) (VP (VB eat)))))))
   I/4:nsubj am/4:cop so/4:advmod ready/0:root to/6:mark eat/4:xcomp
-(S (NP (PRP I)) (VP (VBP find) (S (NP (PRP it)) (ADJP (RB so) (JJ odd) (S (VP (TO to) (VP (VB go))))))))
-  I/2:nsubj find/0:root it/2:expl so/5:advmod odd/2:xcomp to/7:mark go/2:ccomp
+(S (VP (VB Find) (S (NP (PRP it)) (ADJP (RB so) (JJ odd) (S (VP (TO to) (VP (VB go))))))))
+  Find/0:root it/1:expl so/4:advmod odd/1:xcomp to/6:mark go/1:ccomp
 (S (S (NP (PRP I)) (VP (VBP eat) (NP (NNS figs)))) (CC and) (S (NP (PRP you)) (NP (NNS nuts))))
   I/2:nsubj eat/0:root figs/2:obj and/5:cc you/2:conj nuts/5:orphan
+(S (S (NP (PRP I)) (VP (VBP eat) (NP (NNS figs)))) (CC and) (S (NP (NN today)) (NP (NNS nuts))))
+  I/2:nsubj eat/0:root figs/2:obj and/6:cc today/6:orphan nuts/2:conj
 (FRAG (RB Not) (PP (IN in) (NP (NNP May))))
   Not/3:advmod in/3:case May/0:root
 (NP (NP (NNS figs)) (, ,) (CC but) (RB not) (NP (NNS nuts)))
   figs/0:root ,/1:punct but/5:cc not/5:advmod nuts/1:conj
 (S (VP (VB Eat) (NP (PRP it))) (, ,) (NP (NNP Rex)) (. !))
   Eat/0:root it/1:obj ,/1:punct Rex/1:vocative !/1:punct
+(S (VP (VB Come)) (, ,) (NP (NNP Monday)))
+  Come/0:root ,/1:punct Monday/1:obl:unmarked
 (FRAG (INTJ (UH Hello)) (, ,) (NP (NNP Rex)))
   Hello/0:root ,/1:punct Rex/1:vocative
 (S (NP (PRP I)) (VP (VBP allow) (NP (PRP him)) (S (VP (TO to) (VP (VB eat))))))
   I/2:nsubj allow/0:root him/2:obj to/5:mark eat/2:xcomp
 (S (PP (IN With) (S (NP (NN Rex)) (PP (IN in) (NP (NN bed))))) (NP (PRP I)) (VP (VBP eat)))
   With/4:mark Rex/4:nsubj in/4:case bed/6:advcl I/6:nsubj eat/0:root
+(S (PP (IN With) (S (NP (NN Rex)) (ADVP (RB out)))) (NP (PRP I)) (VP (VBP eat)))
+  With/3:mark Rex/3:nsubj out/5:advcl I/5:nsubj eat/0:root
+(NP (QP (CD 5) (TO to) (CD 10) (NNS %)))
+  5/4:compound to/4:dep 10/4:compound %/0:root
+(NP (QP (CD 5) (TO to) (CD 6) (CC or) (CD 7)) (NNS bees))
+  5/3:compound to/3:dep 6/6:nummod or/5:cc 7/3:conj bees/0:root
+(VP (VBD ate) (PP (RB instead) (PP (IN in) (NP (NNP Rome)))))
+  ate/0:root instead/4:advmod in/4:case Rome/1:obl
+(VP (VBD grew) (ADVP (DT a) (RB little)))
+  grew/0:root a/3:det little/1:advmod
 """
 LINES = CONSTRUCTIONS.splitlines()
 
