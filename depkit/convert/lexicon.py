@@ -34,6 +34,8 @@ VERBS = {
     "say": "say says said saying see sees saw seen seeing find finds found finding hear hears heard"
     " hearing guess guesses guessed guessing care cares cared caring discuss discusses discussed"
     " discussing",
+    "watch": "watch watches watched watching feel feels felt feeling notice notices noticed"
+    " noticing",
 }
 # Words whose name is their form; the keys only group them.
 SELF_NAMED = {

@@ -199,6 +199,16 @@ CONSTRUCTIONS = """\
   I/2:nsubj allow/0:root him/2:obj to/5:mark eat/2:xcomp
 (S (PP (IN With) (S (NP (NN Rex)) (PP (IN in) (NP (NN bed))))) (NP (PRP I)) (VP (VBP eat)))
   With/4:mark Rex/4:nsubj in/4:case bed/6:advcl I/6:nsubj eat/0:root
+(S (VP (VB Let) (S (NP (PRP me)) (VP (VP (VB eat)) (CC and) (VP (VB go))))))
+  Let/0:root me/1:obj eat/1:xcomp and/5:cc go/3:conj
+(S (VP (VB Let) (S (NP (PRP me)) (VP (ADVP (RB just)) (VB go)))))
+  Let/0:root me/1:obj just/4:advmod go/1:xcomp
+(S (VP (VB Let) (S (NP (PRP me)) (ADVP (RB just)) (VP (VB go)))))
+  Let/0:root me/1:obj just/4:advmod go/1:xcomp
+(VP (VBD had) (S (NP (NNS cars)) (VP (VP (VBN washed)) (CC and) (VP (VBN sold)))))
+  had/0:root cars/1:obj washed/1:xcomp and/5:cc sold/3:conj
+(S (NP (PRP I)) (VP (VBP watch) (S (NP (PRP him)) (VP (VB go)))))
+  I/2:nsubj watch/0:root him/2:obj go/2:xcomp
 (S (PP (IN With) (S (NP (NN Rex)) (ADVP (RB out)))) (NP (PRP I)) (VP (VBP eat)))
   With/3:mark Rex/3:nsubj out/5:advcl I/5:nsubj eat/0:root
 (NP (QP (CD 5) (TO to) (CD 10) (NNS %)))
