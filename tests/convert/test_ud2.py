@@ -177,6 +177,10 @@ CONSTRUCTIONS = """\
   Is/4:cop it/4:expl too/4:advmod bad/0:root that/7:mark I/7:nsubj go/4:csubj
 (S (NP (PRP I)) (VP (VBP am) (ADJP (RB so) (JJ sorry) (SBAR (S (NP (PRP it)) (VP (VBZ rains)))))))
   I/4:nsubj am/4:cop so/4:advmod sorry/0:root it/6:nsubj rains/4:ccomp
+(S (NP (PRP I)) (VP (VBP want) (ADVP (RB too)) (S (VP (TO to) (VP (VB eat))))))
+  I/2:nsubj want/0:root too/2:advmod to/5:mark eat/2:xcomp
+(S (NP (PRP I)) (VP (VBP say) (ADVP (RB so)) (SBAR (S (NP (PRP you)) (VP (VBP go))))))
+  I/2:nsubj say/0:root so/2:advmod you/5:nsubj go/2:ccomp
 (S (NP (PRP I)) (VP (VBP am) (ADJP (RB so) (JJ ready) (S (VP (TO to) (VP (VB eat)))))))
   I/4:nsubj am/4:cop so/4:advmod ready/0:root to/6:mark eat/4:xcomp
 (S (VP (VB Find) (S (NP (PRP it)) (ADJP (RB so) (JJ odd) (S (VP (TO to) (VP (VB go))))))))
