@@ -82,10 +82,11 @@ class Treebank(Part):
         unknown = sorted(set(map(treebank_name, dev)) - set(known))
         if not unknown or len(known) == 1:
             return []
+        verb = "are" if len(unknown) > 1 else "is"
         return [
-            f"dev: {', '.join(map(repr, unknown))} {'are' if len(unknown) > 1 else 'is'} not among"
-            f" the treebanks of train, which are {', '.join(map(repr, known))}; a model parses sentences of unknown treebanks as"
-            " those of its largest one. Treebanks are named after their files, see inputs.treebank"
+            f"dev: {', '.join(map(repr, unknown))} {verb} not among the treebanks of train, which are"
+            f" {', '.join(map(repr, known))}; a model parses sentences of unknown treebanks as those"
+            " of its largest one. Treebanks are named after their files, see inputs.treebank"
         ]
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
