@@ -82,11 +82,12 @@ class Treebank(Part):
         unknown = sorted(set(map(treebank_name, dev)) - set(known))
         if not unknown or len(known) == 1:
             return []
+        names, others = ", ".join(map(repr, known)), ", ".join(map(repr, unknown))
         verb = "are" if len(unknown) > 1 else "is"
         return [
-            f"dev: {', '.join(map(repr, unknown))} {verb} not among the treebanks of train, which are"
-            f" {', '.join(map(repr, known))}; a model parses sentences of unknown treebanks as those"
-            " of its largest one. Treebanks are named after their files, see inputs.treebank"
+            f"dev: {others} {verb} not among the treebanks of train, which are {names}; a model parses"
+            " sentences of unknown treebanks as those of its largest one. Treebanks are named after"
+            " their files, see inputs.treebank"
         ]
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
