@@ -85,9 +85,9 @@ class Treebank(Part):
         names, others = ", ".join(map(repr, known)), ", ".join(map(repr, unknown))
         verb = "are" if len(unknown) > 1 else "is"
         return [
-            f"dev: {others} {verb} not among the treebanks of train, which are {names}; a model parses"
-            " sentences of unknown treebanks as those of its largest one. Treebanks are named after"
-            " their files, see inputs.treebank"
+            f"dev: {others} {verb} not among the treebanks of train, which are {names}; a model"
+            " parses sentences of unknown treebanks as those of its largest one. Treebanks are"
+            " named after their files, see inputs.treebank"
         ]
 
     def module(self, vocabulary: "Vocabulary", transformer: Any) -> Any:
