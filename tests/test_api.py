@@ -290,7 +290,7 @@ def test_a_report_a_plot_and_suspects_are_made(tiny, tmp_path):
     image = (tmp_path / "c.svg").read_text()
     assert "confusions of deprel" in image and "LAS precision" in image
     for invalid, message in (
-        ({"confusion": "deprel", "measure": "f1"}, "measure: it needs a plot of a table of bins"),
+        ({"confusion": "deprel", "measure": "f1"}, "measure: it needs `plot` of a table of bins"),
         ({"confusion": "deprel", "train": TINY}, "train: it needs `by` frequency or `by` oov"),
         ({"by": "distance", "train": TINY}, "train: it needs `by` frequency or `by` oov"),
     ):

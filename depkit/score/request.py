@@ -160,7 +160,7 @@ class Request:
                 "plot", self.plot and self.agreement, self.calibration or self.confusion,
                 "a table of bins, `calibration` or `confusion`",
             ),
-            ("measure", self.measure, self.plot and views, "a plot of a table of bins"),
+            ("measure", self.measure, self.plot and views, "`plot` of a table of bins"),
             (
                 "confidence", self.confidence, views or self.calibration,
                 "a table of bins or `calibration`",

@@ -340,7 +340,7 @@ NEEDS_BINS, NEEDS_PAIR = "needs a table of bins", "needs two or more PRED files 
         (["--calibration", "--metric", "UPOS"], "--calibration needs UAS or LAS, not UPOS"),
         (["--calibration", "--worst", "3", "--json"], "only one table"),
         (["--calibration", "--agreement", "--format", "csv"], "only one table"),
-        (["--calibration", "--plot", "a.svg", "--measure", "f1"], "needs a plot of a table"),
+        (["--calibration", "--plot", "a.svg", "--measure", "f1"], "needs --plot of a table"),
         (["--calibration", "--test", "ar"], NEEDS_PAIR),
         (["--agreement"], "--agreement: it needs two or more PRED files"),
         (["--agreement", "--metric", "UPOS"], "--agreement needs UAS or LAS, not UPOS"),
