@@ -108,7 +108,7 @@ NUMBERS = {
     " fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty"
     " seventy eighty ninety",
 }
-# Faces of characters, with brackets as in text and as in the treebank.
+# Emoticons, with brackets as in text, and as -LRB- and -RRB-.
 _FACES = ":) :( ;) :D ^_^ :-) :-( ;-) (: ): =) =( :O :P ;P :/ -_- :-D :-P <3"
 EMOTICONS = {
     "emoticon": f"{_FACES} {_FACES.replace(')', '-RRB-').replace('(', '-LRB-')}".lower(),

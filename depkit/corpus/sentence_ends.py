@@ -336,8 +336,8 @@ def _find_runs(text: str) -> tuple[list[int], list[int]]:
 def _end_of_run(text: str, offset: int) -> int:
     """Return the offset of the last of the final and closing marks that follow an offset.
 
-    This is the offset itself if there are none. Sentences can seem to end after each mark of a long
-    run, so that the end of a run is found only once.
+    This is the offset itself if there are none. A sentence can seem to end after each mark of a
+    long run, so the runs are found once for all of them.
     """
     begins, ends = _find_runs(text)
     index = bisect_right(begins, offset + 1) - 1

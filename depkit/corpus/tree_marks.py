@@ -22,7 +22,7 @@ def remove_probabilities(cell: str) -> str:
 def rank_comments(lines: Sequence[str]) -> list[int]:
     """Return the indices of the comments that give the rank and the probability of a tree.
 
-    `prob` is only one of them beside `tree`, whose value is as in `2 of 5`.
+    A comment `prob` counts only beside a comment such as `tree = 2 of 5`.
     """
     ranks = [i for i, line in enumerate(lines) if _TREE_COMMENT.fullmatch(line)]
     if not ranks:

@@ -179,8 +179,8 @@ class Parser(ABC):
             passes: For a parser that corrects parses, how often the trees are corrected.
             heads: "keep" keeps the heads and labels that words already have, and obeys `Heads`,
                 `NotHead` and `Deprels` in MISC; the tree is the best of those that agree. Options
-                and probabilities are those of a tree given this annotation. A sentence whose words
-                all have both also keeps its DEPS and empty nodes. "predict" replaces all.
+                and probabilities are those of a tree given this annotation. If all words
+                have both, DEPS and empty nodes are kept, too. "predict" replaces all.
             best: The number of trees to yield for each sentence, one after another from the best
                 one. The comment `tree` says which one it is, and `prob` its probability with its
                 labels. A sentence with fewer trees yields all of them.

@@ -74,7 +74,7 @@ from depkit.training.traces import check_resumable
 
 Say = Callable[[str], None]
 
-FIRST = ("train", "output")  # the arguments of `train` that need no name
+FIRST = ("train", "output")  # the positional arguments of `train`
 
 
 def train(train: PathLike | Sequence[PathLike], output: PathLike, **options: Any) -> Path:

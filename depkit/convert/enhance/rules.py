@@ -154,8 +154,8 @@ def _gap(graph: GrowingGraph, antecedent: int, clause: int, conventions: Convent
 def relative_pronouns(graph: GrowingGraph, clause: int) -> Iterator[int]:
     """Yield the relative pronouns of a clause, the nearest to its predicate first.
 
-    In a sentence without FEATS, they are the words with a tag of wh-words that are in no clause
-    inside it, in which they could be interrogative.
+    In a sentence without FEATS, they are the words tagged as wh-words, except those in embedded
+    clauses, which could be interrogative.
     """
     is_tagged = bool(graph.wh_tags)
     for word in graph.subtree(clause, (*RELATIVE, *FINITE) if is_tagged else RELATIVE):

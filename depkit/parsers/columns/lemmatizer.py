@@ -238,7 +238,7 @@ class _UnknownWord:
         return Made(lemma, find_case(self.form, edit, lemma, dotless), is_other, is_word)
 
     def loses_vowels(self, edit: Edit) -> bool:
-        """Whether an edit cuts off more than a vowel, and keeps no vowel, as `s` of `sing`.
+        """Whether an edit cuts off vowels and consonants but keeps no vowel: `sing` to `s`.
 
         Words with syllabic consonants and abbreviations with an ending, as `KGBen`, need no vowel.
         """

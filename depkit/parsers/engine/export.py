@@ -137,7 +137,7 @@ def export_network(
     network = network.float().eval()
     of_forms = set(data.form_arrays)
     rows = exact_batches(data.sizes, BATCH_TOKENS)
-    # The exporter takes the size of a dimension with one element for constant.
+    # The exporter treats a dimension that has the size one as constant.
     rows = [indices for indices in rows if len(indices) > 1] or [np.repeat(x, 2) for x in rows]
     batches = [data.batch(indices) for indices in rows]
     arrays = [

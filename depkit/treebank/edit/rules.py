@@ -94,10 +94,10 @@ class Rule:
     def apply(self, graph: EditableGraph) -> Iterator[None]:
         """Apply the rule as long as it changes the graph, and yield after each application.
 
-        It is always applied to the first one, in the order of their nodes and edges, of the matches
-        in the current graph that it changes.
+        Each application takes the first match, in the order of nodes and edges, for which the
+        commands change the current graph.
         """
-        # Where the first nodes of matches are to which the rule has not been applied in vain
+        # For each node, whether a match that it is the first of may still change the graph
         waiting = self._find_first_nodes(graph)
         while (position := waiting.find(1)) >= 0:
             matches: list[Found] = []

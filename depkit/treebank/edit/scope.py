@@ -1,6 +1,6 @@
-"""Which matches of a rule a change of the graph can concern.
+"""Which matches of a rule a change of the graph can affect.
 
-A rule is applied again and again. Most changes concern only the matches that have a changed node,
+A rule is applied again and again. Most changes affect only the matches that have a changed node,
 so that the sentence need not be searched anew for each application.
 """
 
@@ -41,7 +41,7 @@ class Scope:
     def of_changes(
         self, graph: Graph, features: Iterable[tuple[int, str]], edges: Iterable[Edge]
     ) -> set[tuple[int, int]] | None:
-        """Return where the matches are that changes can concern; None if they can be anywhere.
+        """Return where matches are that changes can affect; None if these can be all matches.
 
         Args:
             graph: The graph after the changes.
