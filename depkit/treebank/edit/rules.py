@@ -111,11 +111,11 @@ class Rule:
             else:
                 waiting[position] = 0
                 continue
-            places = self.scope.of_changes(graph, features, edges)
-            if places is None:
+            affected = self.scope.of_changes(graph, features, edges)
+            if affected is None:
                 waiting = self._find_first_nodes(graph)
             else:
-                self._mark(graph, places, waiting)
+                self._mark(graph, affected, waiting)
 
     def _find_first_nodes(self, graph: EditableGraph) -> bytearray:
         """Return, for each node, whether it is the first one of a match."""
@@ -125,10 +125,10 @@ class Rule:
         return marks
 
     def _mark(
-        self, graph: EditableGraph, places: Iterable[tuple[int, int]], marks: bytearray
+        self, graph: EditableGraph, affected: Iterable[tuple[int, int]], marks: bytearray
     ) -> None:
-        """Mark the first nodes of matches. places: slots and positions that the matches have."""
-        for slot, position in places:
+        """Mark the first nodes of matches. affected: slots and positions that the matches have."""
+        for slot, position in affected:
             if slot == 0:
                 marks[position] = 1
             else:

@@ -55,7 +55,7 @@ class Scope:
         if changed and self._depends_on_all_edges:
             return None
         changed |= {node for node, name in names if name in self._filter_features}
-        places = {
+        affected = {
             (slot, node)
             for slot, known in enumerate(self._features)
             for node, name in names
@@ -66,8 +66,8 @@ class Scope:
                 return None
             slots = range(len(self._features))
             near = _near(graph, changed, self._distance)
-            places |= {(slot, node) for node in near for slot in slots}
-        return places
+            affected |= {(slot, node) for node in near for slot in slots}
+        return affected
 
 
 def _plain(name: str) -> str:
