@@ -125,7 +125,7 @@ _depkit_value() {
             ;;
         "analyze")
             case $2 in
-                --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats enhancement length position frequency oov" ;;
+                --by) echo "words distance signed-distance direction depth branching siblings projectivity deprel base-deprel upos xpos feats enhancement length position frequency oov label span-length" ;;
                 --bins | --worst | --oracle | --top | --seed | --where | --encoding) echo "free" ;;
                 --preset) echo "words li2019 mcdonald-nivre conllx" ;;
                 --metric) echo "words UAS LAS LA UPOS XPOS FEATS Lemmas bin" ;;
@@ -307,7 +307,7 @@ _depkit() {
     case $reply in
         file) _depkit_add -f -- "$current" ;;
         directory) _depkit_add -d -- "$current" ;;
-        model) _depkit_add -d -W "af cs de en-ewt es fa fi fr ga he id is it ja ko nb nl nn pl pt ro ru sv tr uk" -- "$current" ;;
+        model) _depkit_add -d -W "af cs de en en-ewt es fa fi fr ga he id is it ja ko nb nl nn pl pt ro ru sv tr uk" -- "$current" ;;
         "words "*) _depkit_add -W "${reply#words }" -- "$current" ;;
     esac
     [[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2> /dev/null # the value of KEY= follows

@@ -16,6 +16,7 @@ import pytest
 import typer
 
 from depkit.cli import main
+from depkit.cli.pages import generate_pages
 from depkit.cli.pages.bash import bash_script
 from depkit.cli.pages.fish import fish_script
 from depkit.cli.pages.inventory import Command, Parameter, Value, commands
@@ -160,7 +161,8 @@ LI2019 = [name for name in recipe_names() if name.startswith("li2019-")]
         ("parse --output-dir ", DIRECTORIES), ("parse --output = d", ["dev.conllu"]),
         ("train --set encoder.la", ["encoder.layers="]), ("train --set = fam", ["family="]),
         ("parse --set inputs.c", ["inputs.context.model="]), ("ensemble --recipes li", LI2019),
-        ("analyze a b --by oo", ["oov"]), ("eval a b --punct pt", ["ptb", "ptb7"]),
+        ("analyze a b --by oo", ["oov"]), ("analyze a b --by sp", ["span-length"]),
+        ("eval a b --punct pt", ["ptb", "ptb7"]),
         ("teach < d", ["dev.conllu"]), ("teach 2> d", ["dev.conllu"]),
         ("eval dev.conllu d", ["dev.conllu"]), ("eval --json - d", ["dev.conllu"]),
         ("eval -b U", ["UAS", "UEM", "UFeats", "UPOS"]),
@@ -172,6 +174,14 @@ LI2019 = [name for name in recipe_names() if name.startswith("li2019-")]
 def test_bash_completes(folder: Path, words: str, expected: list[str]) -> None:
     skip_without("bash")
     assert bash_completions(folder, *words.split(" ")) == expected
+
+
+def test_bash_offers_bundled_models_by_each_of_their_names(folder: Path) -> None:
+    skip_without("bash")
+    script = generate_pages()["completions/depkit.bash"]
+    (folder.parent / "scripts" / "depkit.bash").write_text(script, "utf-8")
+    names = bash_completions(folder, "parse", "--model", "e")
+    assert names == ["en", "en-ewt", "en.model", "es"]
 
 
 def test_bash_offers_every_command_and_option(folder: Path) -> None:

@@ -12,12 +12,12 @@ from depkit.cli.pages.inventory import commands
 from depkit.cli.pages.manual import page
 from depkit.cli.pages.wording import page_name
 from depkit.cli.pages.zsh import zsh_script
-from depkit.parsers.model_directory import bundled_models
+from depkit.parsers.model_directory import ALIASES, bundled_models
 
 
 def generate_pages() -> dict[str, str]:
     """Generate the contents of all files, by their paths in the repository."""
-    all_commands, models = commands(), bundled_models()
+    all_commands, models = commands(), sorted([*ALIASES, *bundled_models()])
     return {
         "completions/depkit.bash": bash_script(all_commands, models),
         "completions/_depkit": zsh_script(all_commands, models),

@@ -14,6 +14,7 @@ from depkit.convert.enhance.conventions import ENHANCEMENTS
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.engine.names import EngineName
 from depkit.parsers.settings import setting_names
+from depkit.score import constituents
 from depkit.score.analysis import METRICS, PRESETS
 from depkit.score.evalb_parameters import BUILT_IN
 from depkit.score.groupings import GROUPINGS
@@ -91,7 +92,7 @@ OFFERS: dict[str, Kind | tuple[str, ...]] = {
     ),
     "DEVICE": ("auto", "cpu", "cuda", "mps"),
     "ENGINE": get_args(EngineName),
-    "GROUPING": tuple(GROUPINGS),
+    "GROUPING": tuple(GROUPINGS | constituents.GROUPINGS),
     "KEY=VALUE": tuple(f"{name}=" for name in recipe_settings()),
     "parse KEY=VALUE": tuple(f"{name}=" for name in setting_names(ParserConfig, at_test_time=True)),
     "METRIC": tuple(METRICS),
