@@ -40,6 +40,7 @@ def write_card(plan: Plan, state: State, calibration_note: str = "") -> None:
     about = f"\n{recipe.about}\n" if recipe.about else ""
     punctuation = family.describe_scores(recipe.training.scoring)
     processes = state.origin.settings.get(TORCHRUN, "")
+    best, last = ("Best ", "") if recipe.training.keep == "best" else ("", ", the last one")
     text = f"""{_describe_for_hub(plan)}# A depkit {family.noun}
 {about}
 - Encoder: {parser.encoder.describe()}
@@ -48,8 +49,8 @@ def write_card(plan: Plan, state: State, calibration_note: str = "") -> None:
 - Tokenizer: {tokenizer}
 - Trained on {len(plan.train)} sentences for {state.epoch} epochs ({state.update} updates, \
 {format_duration(state.seconds)}), seed {state.seed}{processes and f", by {processes}"}
-- Best {recipe.training.select} on dev: {state.best:.2f} after epoch {state.best_epoch} (this \
-model); measured on {len(plan.dev)} sentences, {punctuation}
+- {best}{recipe.training.select} on dev: {state.best:.2f} after epoch {state.best_epoch}{last} \
+(this model); measured on {len(plan.dev)} sentences, {punctuation}
 {_list_item(plan.teacher)}{_list_item(calibration_note)}
 All settings are in config.toml. To {family.command} a file with this model, run \
 `depkit {family.command} --model DIR FILE`, where DIR is this directory.
@@ -87,7 +88,7 @@ without one fold
 - Prediction: by the {mean} mean of the members' probabilities
 - Scores on dev: {score_list}; measured on {len(plan.dev)} sentences, {punctuation}
 {_list_item(calibration_note)}
-| member | {select} on dev, after its best epoch |
+| member | {select} on dev, after its {recipe.training.keep} epoch |
 |---|---|
 {rows}
 

@@ -38,8 +38,8 @@ class State:
     epoch: int = 0  # number of finished epochs
     batch: int = 0  # number of finished batches of the current epoch
     loss: float = 0.0  # sum over the finished batches of the current epoch
-    best: float = -1.0  # the best dev score
-    best_epoch: int = 0  # number of epochs after which the best dev score was reached
+    best: float = -1.0  # the dev score of the weights that are kept
+    best_epoch: int = 0  # the number of epochs after which these weights were saved
     seconds: float = 0.0  # of training so far
     reductions: int = 0  # how often the schedule "plateau" has reduced the rate
     # number of epochs after which it did so last, or else of the epochs in the warm-up

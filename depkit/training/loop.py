@@ -47,11 +47,11 @@ class Epoch:
 
     record: dict[str, Any]  # for the log
     scores: dict[str, float]  # on dev; {} if dev was not scored
-    is_best: bool
+    is_kept: bool  # whether its weights are those of the model
 
 
 def train(plan: Plan) -> State:
-    """Train a model; save the weights of each epoch that is better than all epochs before it.
+    """Train a model; save the weights of each epoch that `training.keep` keeps.
 
     On the CPU a resumed run ends with the same weights as a run that was never interrupted. If the
     run in the directory is already finished, it is not changed.
@@ -65,7 +65,7 @@ def train(plan: Plan) -> State:
         return run
     plan, state, directory = run.plan, run.state, plan.directory
     for epoch in train_epochs(run):
-        if epoch and epoch.is_best:
+        if epoch and epoch.is_kept:
             on_first(write_weights, directory, run.network, plan.recipe.training.storage)
             # This removes temperatures, which were fitted for the former weights.
             on_first(write_config, directory, plan.recipe.tables())
@@ -134,8 +134,8 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
             scores = on_first(score_dev, run.parser, plan.dev, plan.sources.dev, training.scoring)
             # Otherwise this could be the end of the time, with dev not scored.
             state.seconds = clock() - started
-        is_best = bool(scores) and scores[training.select] > state.best
-        if is_best:
+        is_kept = bool(scores) and (training.keep == "last" or scores[training.select] > state.best)
+        if is_kept:
             state.best, state.best_epoch = scores[training.select], state.epoch
         mean_loss = float(totals[0]) / done
         state.batch, state.loss = 0, 0.0
@@ -150,9 +150,10 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
         record = {
             "epoch": state.epoch, "update": state.update, "loss": mean_loss,
             "rate": run.optimizer.param_groups[0]["lr"], "words_per_second": speed,
-            "seconds": state.seconds, "left": max(0.0, seconds_left), "best": is_best,
+            "seconds": state.seconds, "left": max(0.0, seconds_left),
+            "best": is_kept and training.keep == "best",
         }  # fmt: skip
-        yield Epoch(record, scores, is_best)
+        yield Epoch(record, scores, is_kept)
 
 
 def _update(run: Run, data: Examples, batches: Sequence[np.ndarray], totals: Tensor) -> None:

@@ -90,6 +90,9 @@ class Training:
     # The dev score that selects the best epoch: "LAS" (the default) or "UAS" for a parser, "tags",
     # the mean accuracy of the predicted columns, for a tagger.
     select: str = ""
+    # The epoch whose weights are kept: "best", the one that `select` selects, or "last", which is
+    # better if dev is too small to tell epochs apart. With "last", `patience` has no effect.
+    keep: Literal["best", "last"] = "best"
     # The words that dev scores of trees leave out as punctuation: a policy of depkit eval --punct
     punct: str = "keep"
     # The parameters of EVALB that score the dev trees of a constituency parser: collins, new, nk,
@@ -333,6 +336,11 @@ def check_recipe(recipe: Recipe) -> None:
                 f"training.batch_sentences and training.{name} both set the size of an update; set"
                 f" training.{name}={unset}"
             )
+    if training.schedule == "plateau" and training.keep == "last":
+        raise ConfigError(
+            'training.schedule is "plateau", which waits for better dev scores, but'
+            ' training.keep is "last", which does not compare them; choose another schedule'
+        )
     if training.schedule == "plateau" and training.plateau >= training.patience:
         raise ConfigError(
             f"training.plateau is {training.plateau}, but training stops after"

@@ -309,7 +309,8 @@ def train_model(plan: Plan) -> State:
         state = loop.train(plan)
     if not is_first():
         return state
-    result = f"best epoch: {state.best_epoch} of {state.epoch}, dev"
+    kept = plan.recipe.training.keep
+    result = f"{kept} epoch: {state.best_epoch} of {state.epoch}, dev"
     result += f" {plan.recipe.training.select} {state.best:.2f}"
     if (plan.directory / CARD).exists():  # loop.train removes the card before it trains
         progress.say(f"{progress.label}the training is finished already; {result}")

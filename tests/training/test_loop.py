@@ -449,6 +449,26 @@ def test_patience_ends_a_run_without_improvement(tiny, tmp_path):
     assert (state.epoch, state.best_epoch) == (4, 1)
 
 
+@pytest.mark.parametrize(("keep", "ends"), [("best", (4, 1)), ("last", (6, 6))])
+def test_the_weights_of_the_best_or_of_the_last_epoch_are_kept(
+    keep, ends, tiny, tmp_path, monkeypatch
+):
+    scores = iter([50.0, 40.0, 45.0, 30.0, 20.0, 10.0])
+    epochs = []
+
+    def score_dev(parser, *arguments):
+        epochs.append({name: x.clone() for name, x in parser.network.state_dict().items()})
+        return {"UAS": 0.0, "LAS": next(scores)}
+
+    monkeypatch.setattr(loop, "score_dev", score_dev)
+    state = run(small_recipe(epochs=6, patience=3, keep=keep), tiny, tmp_path)
+    assert (state.epoch, state.best_epoch) == ends
+    assert state.best == {"best": 50.0, "last": 10.0}[keep]
+    saved = weights(tmp_path)
+    kept = [same_weights(saved, network) for network in epochs]
+    assert kept == [epoch == state.best_epoch for epoch in range(1, state.epoch + 1)]
+
+
 def test_a_loss_that_is_not_finite_ends_the_run(tiny, tmp_path):
     with pytest.raises(TrainingError, match=r"lower training\.rate"):
         run(small_recipe(rate=1e30, epochs=5), tiny, tmp_path)

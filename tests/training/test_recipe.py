@@ -148,6 +148,7 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("tagger", None, ["training.punct=upos"]), "family=tagger has no scores that leave"),
         (("bilstm", None, ["encoder.kind=none", "inputs.stop=true"]), "stop has no effect"),
         (("factored", None, ["training.patience=5"]), "training.plateau is 5, but"),
+        (("factored", None, ["training.keep=last"]), "choose another schedule"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend can only be set with"),
         (("factored", None, ["encoder.attend=['content', 'both']"]), "2 entries for 8"),
         (("bilstm", None, ["scorer.tree=false", "training.select=LAS"]), "family=tagger it can be"),
