@@ -59,7 +59,6 @@ def setting(
     maximum: float | None = None,
     needs: str | Mapping[str, Sequence[Any]] = "",
     at_test_time: bool = False,
-    former: Any = None,
 ) -> Any:
     """Make the field of a setting. By default, a number must be at least 0.
 
@@ -74,13 +73,10 @@ def setting(
             values that it must have; or the name of one that must not be zero or empty.
         at_test_time: Whether it can be changed for a trained model, whose weights do not depend on
             it.
-        former: The value in the files of models that were written before there was the setting, if
-            it is not the default.
     """
     needed = {needs: ()} if isinstance(needs, str) and needs else needs or {}
     bounds = Bounds(minimum, above, below, maximum, needed, at_test_time)
-    metadata = {"bounds": bounds, "former": former}
-    return field(default=default, metadata=metadata)
+    return field(default=default, metadata={"bounds": bounds})
 
 
 def get_bounds(field: Field) -> Bounds:

@@ -27,10 +27,6 @@ C = TypeVar("C", bound="ParserConfig")
 Column = Literal["lemma", "upos", "xpos", "feats"]
 # Metadata of the sections that the network and its weights do not depend on
 UNTRAINED = {"trained": False}
-# Settings of older versions that are constants now; they are ignored in the files of a model
-RETIRED = (
-    "scorer.tag_weight", "training.save_every", "tokenizer.embedding", "tokenizer.batch_characters",
-)  # fmt: skip
 
 
 # The settings of all parts; a dataclass has the fields of its last base first.
@@ -99,17 +95,6 @@ class ParserConfig:
                 f"inputs.stop has no effect with encoder.kind={self.encoder.kind}; set only one of"
                 " them"
             )
-
-
-def drop_retired(tables: dict[str, Any]) -> None:
-    """Remove settings of older versions, in place, from the tables of a model's config.toml."""
-    for name in RETIRED:
-        section, _, key = name.rpartition(".")
-        table = tables
-        for part in section.split("."):
-            table = table.get(part, {}) if isinstance(table, dict) else {}
-        if isinstance(table, dict):
-            table.pop(key, None)
 
 
 def apply_test_time_settings(config: C, settings: Sequence[str]) -> C:

@@ -4,13 +4,12 @@ import dataclasses
 from typing import Any
 
 from depkit.files.suggestion import describe_unknown
-from depkit.parsers.config import ParserConfig, drop_retired
+from depkit.parsers.config import ParserConfig
 from depkit.parsers.constituency.family import Constituency
 from depkit.parsers.family import Family
 from depkit.parsers.graph.family import Biaffine
 from depkit.parsers.settings import (
     ConfigError,
-    add_former,
     flatten_tables,
     from_dict,
     setting_names,
@@ -32,13 +31,6 @@ def parser_fields() -> set[str]:
     """Return the keys and sections that parsers of any family have in a configuration file."""
     configs = [family.config for family in FAMILIES.values()]
     return {field.name for config in configs for field in dataclasses.fields(config)}
-
-
-def update_tables(tables: dict[str, Any]) -> None:
-    """Bring the tables of a model's config.toml up to date, in place: see `settings.add_former`."""
-    drop_retired(tables)
-    if (name := tables.get("family")) in list(FAMILIES):
-        add_former(FAMILIES[name].config, tables)
 
 
 def check_family_settings(config: ParserConfig, written: dict[str, Any]) -> None:
@@ -70,21 +62,9 @@ def check_family_settings(config: ParserConfig, written: dict[str, Any]) -> None
 
 
 def make_parser_config(tables: dict[str, Any]) -> ParserConfig:
-    """Make a parser's configuration from the tables of a TOML file. Raises ConfigError.
-
-    Old files have no key `family`: scorer.tree=false marks a tagger, and all other old files
-    describe biaffine parsers.
-    """
-    scorer = tables.get("scorer")
-    tree = None
-    if isinstance(scorer, dict):
-        tree = scorer.get("tree")
-        scorer = {key: value for key, value in scorer.items() if key != "tree"}
-        tables = tables | {"scorer": scorer}
-    name = tables.get("family", "tagger" if tree is False else "biaffine")
+    """Make a parser's configuration from the tables of a TOML file. Raises ConfigError."""
+    name = tables.get("family", "biaffine")
     if name not in list(FAMILIES):  # a name in the file may be a list, which cannot be hashed
         raise ConfigError(f"family is {name!r}; it can be {', '.join(FAMILIES)}")
-    if tree is not None and (name, tree) not in (("biaffine", True), ("tagger", False)):
-        raise ConfigError(f"scorer.tree is {tree!r}, but family is {name!r}; leave scorer.tree out")
     other_configs = [family.config for family in FAMILIES.values() if family.name != name]
     return from_dict(FAMILIES[name].config, tables | {"family": name}, others=other_configs)

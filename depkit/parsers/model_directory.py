@@ -33,7 +33,7 @@ from depkit.files.atomic import atomic
 from depkit.files.hub import PREFIX, HubError, download, is_on_hub, parse_name
 from depkit.parsers.config import ParserConfig, apply_test_time_settings
 from depkit.parsers.ensemble_config import EnsembleConfig
-from depkit.parsers.families import get_family, make_parser_config, parser_fields, update_tables
+from depkit.parsers.families import get_family, make_parser_config, parser_fields
 from depkit.parsers.inputs.safe_files import CONFIGURATION_FILES, TOKENIZER_FILES
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.model_card import CARD, read_card_facts
@@ -253,7 +253,6 @@ def read_config(directory: Path) -> tuple[ParserConfig, dict]:
     try:
         tables = parse_toml(text)
         _check_version(directory / CONFIG, tables)
-        update_tables(tables)
         fields = parser_fields()
         config = make_parser_config({k: v for k, v in tables.items() if k in fields})
         get_family(config).check_resolved(config)

@@ -77,20 +77,6 @@ def from_dict(
     return config
 
 
-def add_former(kind: type, tables: dict[str, Any]) -> None:
-    """Add settings that a model of an older version lacks to its tables, in place.
-
-    They get the values that `bounds.setting` names; all other settings have their defaults.
-    """
-    hints = typing.get_type_hints(kind)
-    for field in dataclasses.fields(kind):
-        table, hint = tables.get(field.name), hints[field.name]
-        if dataclasses.is_dataclass(hint) and isinstance(hint, type) and isinstance(table, dict):
-            add_former(hint, table)
-        elif (former := field.metadata.get("former")) is not None:
-            tables.setdefault(field.name, former)
-
-
 def check_effects(
     config: Any,
     written: dict[str, Any],

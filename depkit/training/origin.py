@@ -10,16 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from depkit.parsers.config import RETIRED
 from depkit.training.distributed import num_ranks
 from depkit.training.recipe import Recipe
 
 # Settings that may change when a run is resumed: those that determine when the run ends and how its
-# model is stored, paths of files whose contents are compared by `Sources.key`, and those that exist
-# no more.
+# model is stored, and paths of files whose contents are compared by `Sources.key`.
 _CHANGEABLE = {"training.epochs", "training.patience", "training.storage"}
 _CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}
-_CHANGEABLE |= set(RETIRED)
 TORCHRUN = "torchrun"  # the setting that contains the number of processes
 _MAX_NAMED = 3  # maximum number of settings that an error names
 

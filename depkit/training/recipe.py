@@ -20,7 +20,6 @@ from depkit.parsers.families import (
     get_family,
     make_parser_config,
     parser_fields,
-    update_tables,
 )
 from depkit.parsers.family import Scoring
 from depkit.parsers.settings import (
@@ -35,7 +34,6 @@ from depkit.parsers.settings import (
 )
 
 DEFAULT = "selfatt"
-RENAMED = {"kk2018-factored": "factored"}  # recipes whose old names can still be used
 # Keys of shipped recipes that say which rows of a paper they belong to; see `rows`
 ABOUT_ROWS = ("paper", "scores", "needs", "set", "sets", "rows")
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
@@ -214,17 +212,16 @@ def make_recipe(
         base = str(overrides.pop("base", name))
         if name not in (DEFAULT, base):
             raise ConfigError(f"`config` {file} changes the recipe {base}, not {name}; name one")
-        name = RENAMED.get(base, base)
+        name = base
     if name not in recipe_names():
         raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
     tables = read_shipped(name)
     # whether the file has all settings, and not only those to be changed
     is_complete = "format_version" in overrides
     if is_complete:
-        # It is a model's config.toml. If it is older than a setting of the recipe, that setting
-        # must have its default value, as it has when the model is loaded.
+        # It is a model's config.toml. A setting that it lacks must have its default value, as when
+        # the model is loaded, and not the value in the recipe.
         tables = {key: table for key, table in tables.items() if key not in overrides}
-        update_tables(overrides)
     for key in ("format_version", "calibration"):  # only a model's config.toml has these
         overrides.pop(key, None)
     changes: dict[str, Any] = {}
@@ -260,7 +257,7 @@ def split_name(name: str) -> tuple[str, dict[str, Any]]:
     """
     changes = _read_file(name) if name.endswith(".toml") else {}
     name = str(changes.pop("base", DEFAULT)) if name.endswith(".toml") else name
-    return RENAMED.get(name, name), changes
+    return name, changes
 
 
 def _read_file(file: PathLike) -> dict[str, Any]:

@@ -312,12 +312,12 @@ def _make_tokenizer(
     if initial:
         network.load_state_dict(initial.network.state_dict())
     engine, rules = TorchEngine(network, device), choose_text_rules(texts, passages)
-    return Tokenizer(characters, table, spaces, engine, rules, convolves=True)
+    return Tokenizer(characters, table, spaces, engine, rules)
 
 
 def _make_variants(paragraphs: Sequence[Text], tokenizer: Tokenizer) -> TextVariants:
     table = tokenizer.multiwords
-    endings = {words[-1] for words in table.tokens.values()} - (table.after or frozenset())
+    endings = {words[-1] for words in table.tokens.values()} - table.after
     return TextVariants(paragraphs, endings, tokenizer.rules.abbreviations)
 
 

@@ -148,7 +148,7 @@ def test_a_teacher_without_a_tokenizer_needs_tokenized_text(tmp_path, text, monk
 
 def test_impossible_teachers_and_students_are_rejected(tmp_path, text, capfd):
     for setting, message in (
-        ("scorer.tree=false", "of the family tagger"),
+        ("family=tagger", "of the family tagger"),
         ("inputs.tag=8", "reads tags"),
     ):
         teacher = str(tmp_path / message)

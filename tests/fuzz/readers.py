@@ -143,7 +143,7 @@ def _model(name: str) -> Callable[[Path], list[bytes]]:
         parser.warm_up()  # Reading a file has a limit of time, in which nothing is compiled.
         save_parser(parser, directory)
         table = Table([*SPECIAL, SPACE])
-        network = TokenizerNetwork(len(table), 2, 2)
+        network = TokenizerNetwork(len(table), 2, 2, dilations=(1,))
         words = MultiwordTable({"du": ("de", "le")}, {"dinos": ("d", "nos")})
         tokenizer = Tokenizer(table, words, False, TorchEngine(network, torch.device("cpu")))
         write_tokenizer(directory, tokenizer, {})

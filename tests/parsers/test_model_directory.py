@@ -5,7 +5,7 @@ import math
 import os
 import time
 import tomllib
-from dataclasses import asdict, astuple, replace
+from dataclasses import replace
 
 import pytest
 import torch
@@ -14,12 +14,12 @@ from safetensors.torch import load_file, save_file
 
 import depkit
 from depkit.corpus.brackets import read_sentences
-from depkit.nn.settings import BiLSTM, Factored, NoEncoder, SelfAttention
+from depkit.nn.settings import BiLSTM
 from depkit.parsers.columns.config import TagScorer
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine.torch_engine import TorchEngine
 from depkit.parsers.families import FAMILIES, make_parser_config
-from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder, Scorer
+from depkit.parsers.graph.config import BiaffineConfig, Decoder
 from depkit.parsers.inputs.context import Context
 from depkit.parsers.inputs.tables import SPECIAL, Table
 from depkit.parsers.inputs.transformer import load_transformer, save_description
@@ -62,24 +62,11 @@ def test_a_loaded_parser_parses_the_same(directory, tiny):
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 def test_the_tokenizer_has_the_precision_of_its_parser(directory, precision):
     table = Table([*SPECIAL, SPACE])
-    network = TokenizerNetwork(len(table), 2, 2)
+    network = TokenizerNetwork(len(table), 2, 2, dilations=(1,))
     tokenizer = Tokenizer(table, MultiwordTable(), False, TorchEngine(network, torch.device("cpu")))
     write_tokenizer(directory, tokenizer, {})
     loaded = load(directory, "cpu", str(precision).removeprefix("torch."))
     assert loaded.tokenizer.engine.precision == loaded.precision == precision
-
-
-def test_weights_of_older_models_have_other_names(tiny, tmp_path):
-    parser = make_parser(tiny, Inputs(word=6, char=4, char_kind="concat", char_embedding=3))
-    directory = save_parser(parser, tmp_path / "model")
-    weights = load_file(directory / WEIGHTS)
-    names = [name for name in weights if name.startswith("inputs.char.projection.")]
-    assert len(names) == 2
-    old = {name.replace("inputs.char.pro", "inputs.char_pro"): weights[name] for name in weights}
-    assert old.keys() != weights.keys()
-    save_file(old, directory / WEIGHTS)
-    loaded = load(directory, "cpu", "float32")
-    assert texts(loaded.parse(tiny)) == texts(parser.parse(tiny))
 
 
 def test_a_model_directory_contains_toml_json_and_safetensors(directory):
@@ -326,7 +313,7 @@ def test_a_tuned_transformer_has_the_sizes_of_the_configuration(tmp_path):
     ],
 )  # fmt: skip
 def test_a_damaged_tokenizer_is_refused(directory, damage):
-    network = TokenizerNetwork(len(SPECIAL) + 1, 2, 2)
+    network = TokenizerNetwork(len(SPECIAL) + 1, 2, 2, dilations=(1,))
     table = Table([*SPECIAL, SPACE])
     tokenizer = Tokenizer(table, MultiwordTable(), False, TorchEngine(network, torch.device("cpu")))
     write_tokenizer(directory, tokenizer, {})
@@ -352,7 +339,7 @@ def test_a_damaged_tokenizer_is_refused(directory, damage):
 def test_damaged_compressed_tables_are_refused(directory, change, message, monkeypatch):
     monkeypatch.setattr(tokenizer_file, "_MAX_TABLES", 9000)
     table = Table([*SPECIAL, SPACE])
-    engine = TorchEngine(TokenizerNetwork(len(table), 2, 2), torch.device("cpu"))
+    engine = TorchEngine(TokenizerNetwork(len(table), 2, 2, dilations=(1,)), torch.device("cpu"))
     tokenizer = Tokenizer(table, MultiwordTable({"du": ("de", "le")}), False, engine)
     write_tokenizer(directory, tokenizer, {"a": 1}, "int8")
     path = directory / TOKENIZER
@@ -367,7 +354,7 @@ def test_damaged_compressed_tables_are_refused(directory, change, message, monke
 
 
 def test_a_tokenizer_with_a_nan_is_refused(directory):
-    network = TokenizerNetwork(len(SPECIAL) + 1, 2, 2)
+    network = TokenizerNetwork(len(SPECIAL) + 1, 2, 2, dilations=(1,))
     table = Table([*SPECIAL, SPACE])
     tokenizer = Tokenizer(table, MultiwordTable(), False, TorchEngine(network, torch.device("cpu")))
     write_tokenizer(directory, tokenizer, {})
@@ -423,57 +410,9 @@ def test_a_configuration_written_as_toml_is_read_unchanged():
         ({"scorer": 3}, "is a table"),
         ({"family": ["tagger"]}, "family is ..tagger..; it can be"),
         ({"family": "graph"}, "family is 'graph'; it can be biaffine, constituency"),
-        ({"family": "biaffine", "scorer": {"tree": False}}, "scorer.tree is False, but family is"),
-        ({"family": "tagger", "scorer": {"tree": True}}, "scorer.tree is True, but family is"),
     ],
 )
 def test_errors_name_the_invalid_setting(tables, message):
     with pytest.raises(ConfigError, match=message) as error:
         make_parser_config(tables)
     assert "\n" not in str(error.value)
-
-
-# The section [encoder] as it was written for every kind before there were families
-OLD_ENCODER = {
-    "kind": "bilstm", "layers": 1, "size": 8, "dropout": 0.33, "recurrent_dropout": 0.25,
-    "heads": 2, "head_size": 4, "feedforward": 8, "attention_dropout": 0.1,
-    "feedforward_dropout": 0.1, "residual_dropout": 0.2, "positions": "learned",
-    "norm_first": True, "window": 0, "relaxed": False, "attend": ["content"],
-}  # fmt: skip
-ATTENTION = {
-    "layers": 1, "size": 8, "heads": 2, "head_size": 4, "feedforward": 8, "positions": "learned",
-    "norm_first": True,
-}  # fmt: skip
-ENCODERS = [
-    BiLSTM(layers=1, size=8, recurrent_dropout=0.25),
-    SelfAttention(**ATTENTION),
-    Factored(**ATTENTION, attend=["content"]),
-    NoEncoder(),
-]
-
-
-@pytest.mark.parametrize("encoder", ENCODERS, ids=lambda encoder: encoder.kind)
-@pytest.mark.parametrize("tree", [True, None, False])
-def test_old_models_without_a_family_in_their_config_are_loaded(tiny, tmp_path, encoder, tree):
-    scorer = TagScorer(0.33, ["upos"], 9)
-    config = TaggerConfig(Inputs(word=6), encoder, scorer)
-    decoder, calibration = Decoder(root="single"), Calibration(arc=2.0)
-    if tree is not False:
-        scorer = Scorer(*astuple(scorer), arc=7, label=5)
-        config = BiaffineConfig(Inputs(word=6), encoder, scorer, decoder, calibration)
-    parser = build_parser(config, tiny)
-    save_parser(parser, tmp_path)
-    old_scorer = {"tree": tree, "arc": 7, "label": 5} | asdict(scorer)
-    if tree is None:
-        del old_scorer["tree"]
-    tables = {
-        "about": "old", "format_version": 1, "inputs": {"word": 6},
-        "encoder": OLD_ENCODER | {"kind": encoder.kind}, "scorer": old_scorer,
-        "decoder": asdict(decoder), "calibration": asdict(calibration),
-        "training": {"select": "LAS" if tree else "tags"},
-    }  # fmt: skip
-    (tmp_path / CONFIG).write_text(to_toml(tables), "utf-8")
-    loaded = load(tmp_path, "cpu", "float32")
-    assert type(loaded) is type(parser) and loaded.config == config
-    assert read_config(tmp_path) == (config, tables)
-    assert texts(loaded.predict(tiny)) == texts(parser.predict(tiny))

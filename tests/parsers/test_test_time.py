@@ -70,15 +70,3 @@ def test_the_command_line_rejects_settings_of_another_encoder(tiny, tmp_path, ca
     file = str(tmp_path / "tiny.conllu")
     assert run(["parse", file, "--set", "encoder.attend=['content']"]) == 2
     assert "can only be set with encoder.kind=factored" in capsys.readouterr().err
-
-
-def test_retired_settings_of_a_model_are_ignored(tiny, tmp_path):
-    directory = save_parser(make_parser(tiny), tmp_path)
-    text = (directory / "config.toml").read_text()
-    old = text.replace("[scorer]\n", "[scorer]\ntag_weight = 3.0\n")
-    assert old != text
-    (directory / "config.toml").write_text(old)
-    assert heads(directory, tiny)
-    assert make_recipe("bilstm", str(directory / "config.toml")).parser.scorer.arc
-    with pytest.raises(ConfigError, match=r"there is no setting 'scorer\.tag_weight'"):
-        make_recipe("bilstm", None, ["scorer.tag_weight=3"])

@@ -23,11 +23,6 @@ def test_shipped_recipes_load(name):
     make_recipe(name)
 
 
-def test_old_names_of_recipes_can_be_used():
-    assert make_recipe("kk2018-factored") == make_recipe("factored")
-    assert "kk2018-factored" not in recipe_names()
-
-
 def test_settings_of_all_families_and_encoders_are_listed():
     names = recipe_settings()
     assert len(names) == len(set(names))
@@ -151,9 +146,8 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("factored", None, ["training.keep=last"]), "choose another schedule"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend can only be set with"),
         (("factored", None, ["encoder.attend=['content', 'both']"]), "2 entries for 8"),
-        (("bilstm", None, ["scorer.tree=false", "training.select=LAS"]), "family=tagger it can be"),
+        (("bilstm", None, ["family=tagger", "training.select=LAS"]), "family=tagger it can be"),
         (("bilstm", None, ["training.select=tags"]), "family=biaffine it can be LAS, UAS"),
-        (("bilstm", None, ["family=tagger", "scorer.tree=true"]), "leave scorer.tree out"),
         (("bilstm", None, ["family=easyfirst"]), "family is 'easyfirst'; it can be biaffine"),
         (("bilstm", None, ["calibration.arc=2"]), "calibration .* cannot be set"),
         (("tagger", None, ["scorer.predict=[]"]), "nothing to predict"),
@@ -229,9 +223,8 @@ def test_a_file_names_the_recipe_that_it_changes(tmp_path):
 
 def test_a_parser_without_trees_is_a_tagger():
     assert make_recipe("tagger").parser.family == "tagger"
-    assert make_recipe("bilstm", settings=["scorer.tree=false"]).parser.family == "tagger"
-    recipe = make_recipe("bilstm", settings=["scorer.tree=true"])
-    assert recipe == make_recipe("bilstm") and recipe.parser.family == "biaffine"
+    assert make_recipe("bilstm", settings=["family=tagger"]).parser.family == "tagger"
+    assert make_recipe("bilstm").parser.family == "biaffine"
 
 
 def test_a_recipe_written_as_toml_is_read_unchanged():
@@ -240,15 +233,15 @@ def test_a_recipe_written_as_toml_is_read_unchanged():
         assert from_tables(tomllib.loads(to_toml(recipe.tables()))) == recipe
 
 
-def test_a_config_of_an_older_model_gives_its_parser_with_any_recipe(tmp_path):
+def test_a_config_of_a_model_without_some_settings_gives_its_parser_with_any_recipe(tmp_path):
     model = make_recipe("li2019-selfatt")
     (tmp_path / "config.toml").write_text(f"format_version = 1\n{to_toml(model.tables())}")
-    old = tomllib.loads((tmp_path / "config.toml").read_text())
+    tables = tomllib.loads((tmp_path / "config.toml").read_text())
     for name in ("convolution", "activation", "zero_init"):
-        del old["encoder"][name]  # settings that did not exist
-    (tmp_path / "old.toml").write_text(to_toml(old))
+        del tables["encoder"][name]
+    (tmp_path / "config.toml").write_text(to_toml(tables))
     for recipe in ("selfatt", "bilstm"):
-        assert make_recipe(recipe, str(tmp_path / "old.toml")).parser == model.parser
+        assert make_recipe(recipe, str(tmp_path / "config.toml")).parser == model.parser
 
 
 def test_a_broken_file_is_named(tmp_path):
@@ -291,15 +284,6 @@ def test_a_recipe_can_be_a_file_that_changes_another_recipe(tmp_path):
         make_recipe(str(tmp_path / "wrong.toml"))
     with pytest.raises(ConfigError, match=r"`config` y\.toml cannot be combined"):
         make_recipe(str(tmp_path / "mine.toml"), "y.toml")
-
-
-def test_settings_of_former_versions_are_read_in_models_only(tmp_path):
-    text = "format_version = 1\n[training]\nsave_every = 9.0\n[tokenizer]\nembedding = 8\n"
-    (tmp_path / "config.toml").write_text(text)
-    assert make_recipe("small", tmp_path / "config.toml").training.epochs
-    (tmp_path / "config.toml").write_text(text.replace("format_version = 1\n", ""))
-    with pytest.raises(ConfigError, match=r"training\.save_every"):
-        make_recipe("small", tmp_path / "config.toml")
 
 
 def test_the_warm_up_can_be_a_share_of_the_training():

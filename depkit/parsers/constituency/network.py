@@ -71,9 +71,7 @@ class ConstituencyNetwork(ParserNetwork):
         super().__init__(config, vocabulary, transformer, scorer.dropout)
         if self.size % 2:
             raise ConfigError(f"the vectors of the encoder have the odd size {self.size}")
-        # Models of older versions have "auto", which was contiguous unless the encoder is factored.
-        is_factored = config.encoder.has_halves
-        self.interleaved = {"interleaved": True, "contiguous": False}.get(scorer.split, is_factored)
+        self.interleaved = scorer.split == "interleaved"
         self.spans = SpanScorer(self.size, scorer.hidden, len(vocabulary.columns[COLUMN]))
         self.columns = TagClassifiers(self.size, scorer, vocabulary)
 

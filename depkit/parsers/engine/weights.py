@@ -21,8 +21,6 @@ from depkit.parsers.model_directory import WEIGHTS, ModelError
 MIN_SIZE = 16  # the smallest dimension of a matrix for which eight bits pay
 # The end of the name in a file of weights that are the `folded_weight` of an AttributeLinear
 FOLDED = ".folded"
-# The beginnings of names of weights in older models, and what they are now
-RENAMED = {"inputs.char_projection.": "inputs.char.projection."}
 
 N = TypeVar("N", bound=nn.Module)
 Shapes = Mapping[str, Sequence[int]]
@@ -40,14 +38,7 @@ def read_shapes(path: Path) -> Shapes:
             shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}
     except SafetensorError as error:
         raise ModelError(f"{path} is damaged: {error}") from None
-    return {_rename(name): shape for name, shape in unpack_shapes(shapes).items()}
-
-
-def _rename(weight: str) -> str:
-    """Return the present name of a weight in a file."""
-    for old, new in RENAMED.items():
-        weight = new + weight.removeprefix(old) if weight.startswith(old) else weight
-    return weight
+    return unpack_shapes(shapes)
 
 
 def _unfold(weight: str) -> str:
@@ -94,7 +85,7 @@ def make_network(path: Path, shapes: Shapes, make: Callable[[], N]) -> N:
         raise ModelError(f"{problem}: {difference}")
     try:
         weights = unpack(load_file(path))
-        renamed = {_unfold(_rename(name)): weight for name, weight in weights.items()}
+        renamed = {_unfold(name): weight for name, weight in weights.items()}
         network.load_state_dict(renamed | absent)
     except (SafetensorError, RuntimeError, ValueError) as error:
         raise ModelError(f"{path} is damaged: {str(error).splitlines()[-1].strip()}") from None

@@ -14,7 +14,7 @@ from depkit.parsers.columns.edit_scripts import apply_script, check_script, edit
 from depkit.parsers.columns.lemma_dictionary import LemmaDictionary, extract_readings
 from depkit.parsers.config import Inputs
 from depkit.parsers.inputs.parts import known_tables, table_rules
-from depkit.parsers.inputs.tables import SPECIAL, Table, TableRule, check_symbols, learn_tables
+from depkit.parsers.inputs.tables import Table, TableRule, check_symbols, learn_tables
 
 # Returns the symbols to learn for a column of a sentence.
 Symbols = Callable[[Sentence, str], Iterable[str | None]]
@@ -71,13 +71,9 @@ class Vocabulary:
     def digest(self) -> str:
         """Compute a digest of all symbols and lemmas, 16 hexadecimal digits.
 
-        It does not depend on the order of the tables, and is that of older versions of depkit,
-        which always had a table of tags, so that their runs can be resumed.
+        It does not depend on the order of the tables.
         """
-        data = self.to_json()
-        first = {name: data.get(name, SPECIAL) for name in ("words", "characters", "tags")}
-        others = dict(sorted(data.items(), reverse=True))
-        return digest(json.dumps(first | {"columns": data["columns"]} | others))
+        return digest(json.dumps(self.to_json(), sort_keys=True))
 
     @staticmethod
     def from_json(data: dict) -> "Vocabulary":

@@ -36,9 +36,9 @@ class MultiwordTable:
     # and `lo`.
     endings: dict[str, Words] = field(default_factory=dict)
     # Words that can come before or after an unknown word in a multiword token that is the
-    # concatenation of its words. None if they were not learned: any split is then accepted.
-    before: frozenset[str] | None = None
-    after: frozenset[str] | None = None
+    # concatenation of its words
+    before: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
     always: frozenset[str] = frozenset()  # tokens that are split even if the network does not
     # Tokens that are not split even if the network does, with straight apostrophes
     never: frozenset[str] = frozenset()
@@ -67,8 +67,6 @@ class MultiwordTable:
         """
         if self._fold(token) in self.never:
             return None
-        if self.before is None or self.after is None:
-            return words
         low = list(map(self._fold, words))
         known = self._find(token)
         if known and list(map(self._fold, known)) == low:
@@ -108,10 +106,8 @@ class MultiwordTable:
 
     def _find(self, token: str) -> Words | None:
         """Return the words of a token that is in the table, with the letters of the token."""
-        fold, keys = self._fold, [lower(token, self.dotless)]
-        if self.before is not None:  # else the table is that of an old file
-            keys.append(fold(token))
-        for key in keys:
+        fold = self._fold
+        for key in (lower(token, self.dotless), fold(token)):
             if key in self.tokens:
                 words = self.tokens[key]
                 if sum(map(len, words)) == len(token) and fold("".join(words)) == fold(token):

@@ -1,4 +1,4 @@
-"""The network of the tokenizer, which labels characters: convolutions, or a BiLSTM."""
+"""The network of the tokenizer, which labels characters by convolutions."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from depkit.nn import settings
 from depkit.nn.dilated import DilatedConvolutions
-from depkit.nn.lstm import BiLSTM
 from depkit.parsers.engine.device import send
 
 PAIR_DROPOUT = 0.5  # the share of the pairs that are left out in training
@@ -22,9 +20,8 @@ class TokenizerNetwork(nn.Module):
     Args:
         characters: The number of characters in the vocabulary.
         embedding: The size of the embedding of a character.
-        size: The size of the layers; that of the hidden state of the BiLSTM in each direction.
-        dilations: Those of the convolutions, see `DilatedConvolutions`; () for a BiLSTM, which
-            tokenizers of older versions have.
+        size: The size of the layers.
+        dilations: Those of the convolutions, see `DilatedConvolutions`.
         dropout: The dropout of the embeddings and of what the encoder computes.
         pairs: The number of embeddings of pairs of a character and the following one, a power of
             two. Several pairs share an embedding (Weinberger et al. 2009). 0 for none.
@@ -36,7 +33,7 @@ class TokenizerNetwork(nn.Module):
         embedding: int,
         size: int,
         *,
-        dilations: Sequence[int] = (),
+        dilations: Sequence[int],
         dropout: float = 0.0,
         pairs: int = 0,
     ) -> None:
@@ -47,13 +44,9 @@ class TokenizerNetwork(nn.Module):
             nn.init.normal_(self.pairs.weight, std=0.1)
         self.dropout = nn.Dropout(dropout)
         self.size, self.dilations, self.num_pairs = size, tuple(dilations), pairs
-        self.encoder: DilatedConvolutions | BiLSTM = (
-            DilatedConvolutions(embedding, size, dilations, dropout)
-            if dilations
-            else BiLSTM(embedding, settings.BiLSTM(layers=1, size=size, dropout=0.0))
-        )
-        self.ends = nn.Linear(self.encoder.output_size, 3)
-        self.multiword = nn.Linear(self.encoder.output_size, 3)
+        self.encoder = DilatedConvolutions(embedding, size, dilations, dropout)
+        self.ends = nn.Linear(size, 3)
+        self.multiword = nn.Linear(size, 3)
 
     def forward(
         self, characters: Tensor, lengths: Tensor, vectors: Tensor | None = None

@@ -39,7 +39,7 @@ class TextRules:
         final_words: Those that a sentence ends after if a full stop and a capital letter follow,
             such as `so`.
         abbreviated: The words of several letters that are tokens together with a full stop, as
-            `fold_word` returns them; None if they are not known.
+            `fold_word` returns them.
         clitics: Words with a hyphen. Those that begin with it, such as `-tu`, are cut off the word
             that precedes them; those with one letter before the hyphen, such as `t-il`, are cut
             between this letter and the hyphen; others, such as `rendez-vous`, are never cut.
@@ -48,7 +48,7 @@ class TextRules:
     patterns: tuple[str, ...] = ()
     abbreviations: frozenset[str] = frozenset()
     final_words: frozenset[str] = frozenset()
-    abbreviated: frozenset[str] | None = None
+    abbreviated: frozenset[str] = frozenset()
     clitics: frozenset[str] = frozenset()
 
     def apply(self, labels: Labels) -> None:
@@ -227,7 +227,7 @@ class TextRules:
 
         It is after a word of several letters that is not known to include a full stop.
         """
-        if self.abbreviated is None or text[offset] != "." or not offset:
+        if text[offset] != "." or not offset:
             return False
         word = "" if text[offset - 1].isspace() else fold_word(_word_before(text, offset))
         is_word = word.removeprefix("°").isalpha() and len(word) > 1

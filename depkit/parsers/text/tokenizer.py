@@ -36,12 +36,9 @@ if TYPE_CHECKING:
     from depkit.parsers.engine.engine import Engine
     from depkit.parsers.text.network import TokenizerNetwork
 
-SLICE = 256  # symbols in a slice
-BATCH_SYMBOLS = 1 << 14
-# For convolutions, which do not read a slice character by character, and are faster if what they
-# compute fits in the processor's cache
-LONG_SLICE = 1024
-SMALL_BATCH = 1 << 11
+SLICE = 256  # symbols in a slice, in training
+LONG_SLICE = 1024  # symbols in a slice, when texts are split
+BATCH_SYMBOLS = 1 << 11  # what is computed from so many symbols fits in the processor's cache
 MARGIN = 48  # symbols at each end of a slice that are read, but whose labels are not used
 LONGEST_SENTENCE = 1_000  # words; a longer sentence is split
 SPACE = "<space>"
@@ -56,7 +53,6 @@ class Tokenizer:
     spaces: bool  # whether a token can contain white space, as in Vietnamese
     engine: "Engine"
     rules: TextRules = field(default_factory=TextRules)
-    convolves: bool = False  # whether the network consists of convolutions
 
     @property
     def network(self) -> "TokenizerNetwork":
@@ -118,14 +114,13 @@ class Tokenizer:
         slices = [
             [start + bound for bound in bounds]
             for start, stop in pairwise([0, *stops])
-            for bounds in cut_slices(stop - start, LONG_SLICE if self.convolves else SLICE)
+            for bounds in cut_slices(stop - start, LONG_SLICE)
         ]
         return indices, offsets, np.array(slices)
 
     def _batch_slices(self, slices: np.ndarray) -> list[np.ndarray]:
         sizes = slices[:, 1] - slices[:, 0]
-        limit = SMALL_BATCH if self.convolves else BATCH_SYMBOLS
-        return length_batches(sizes, limit, repeat_to_fill=True)
+        return length_batches(sizes, BATCH_SYMBOLS, repeat_to_fill=True)
 
     def encode_slices(self, texts: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield batches of slices of texts: symbols, [batch, length], and their number, [batch]."""

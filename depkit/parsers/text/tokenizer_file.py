@@ -57,20 +57,20 @@ def write_tokenizer(
         "characters": tokenizer.characters.symbols,
         "spaces": tokenizer.spaces,
         "patterns": tokenizer.rules.patterns,
-        "abbreviations": _sorted(tokenizer.rules.abbreviations),
-        "final_words": _sorted(tokenizer.rules.final_words),
-        "abbreviated": _sorted(tokenizer.rules.abbreviated),
-        "clitics": _sorted(tokenizer.rules.clitics),
+        "abbreviations": sorted(tokenizer.rules.abbreviations),
+        "final_words": sorted(tokenizer.rules.final_words),
+        "abbreviated": sorted(tokenizer.rules.abbreviated),
+        "clitics": sorted(tokenizer.rules.clitics),
         "embedding": network.embedding.embedding_dim,
         "size": network.size,
         "dilations": network.dilations,
         "pairs": network.num_pairs,
         "whole": tokenizer.multiwords.tokens,
         "endings": tokenizer.multiwords.endings,
-        "before": _sorted(tokenizer.multiwords.before),
-        "after": _sorted(tokenizer.multiwords.after),
-        "always": _sorted(tokenizer.multiwords.always),
-        "never": _sorted(tokenizer.multiwords.never),
+        "before": sorted(tokenizer.multiwords.before),
+        "after": sorted(tokenizer.multiwords.after),
+        "always": sorted(tokenizer.multiwords.always),
+        "never": sorted(tokenizer.multiwords.never),
         "dotless": tokenizer.multiwords.dotless,
         "notes": notes,
     }
@@ -108,14 +108,14 @@ def read_tokenizer(
 
     def make_engine(path: Path, num_characters: int, description: dict[str, Any]) -> Engine:
         sizes = num_characters, description["embedding"], description["size"]
-        dilations = tuple(description.get("dilations", ()))
+        dilations = tuple(description["dilations"])
         if len(dilations) > MAX_LAYERS or not all(
             isinstance(dilation, int) and 0 < dilation <= MAX_DILATION for dilation in dilations
         ):
             raise ValueError(
                 f"its dilations are not at most {MAX_LAYERS} integers from 1 to {MAX_DILATION}"
             )
-        pairs = description.get("pairs", 0)
+        pairs = description.get("pairs", 0)  # Those of most bundled tokenizers lack the key.
         network = make_network(
             path,
             read_shapes(path),
@@ -161,11 +161,11 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
         table = MultiwordTable(
             _read_multiwords(description["whole"]),
             _read_multiwords(description["endings"]),
-            before=_read_words(description.get("before")),
-            after=_read_words(description.get("after")),
-            always=_read_words(description.get("always", [])) or frozenset(),
-            never=_read_words(description.get("never", [])) or frozenset(),
-            dotless=bool(description.get("dotless")),
+            before=_read_words(description["before"]),
+            after=_read_words(description["after"]),
+            always=_read_words(description["always"]),
+            never=_read_words(description.get("never")),
+            dotless=bool(description["dotless"]),
         )
         if SPACE not in characters.indices:
             raise ValueError(f"its characters do not include {SPACE}")
@@ -179,18 +179,17 @@ def _read_tokenizer(directory: Path, make_engine: MakeEngine) -> Tokenizer | Non
     ) as error:  # fmt: skip
         reason = first_line(error)
         raise ModelError(f"{path} is damaged: {reason}") from None
-    convolves = bool(description.get("dilations"))
-    return Tokenizer(characters, table, spaces, engine, rules, convolves)
+    return Tokenizer(characters, table, spaces, engine, rules)
 
 
 def _read_rules(description: dict[str, Any]) -> TextRules:
     """Check and return the rules of a tokenizer. Raises ValueError or TypeError."""
     rules = TextRules(
-        tuple(description.get("patterns", ())),
-        abbreviations=_read_words(description.get("abbreviations", [])) or frozenset(),
-        final_words=_read_words(description.get("final_words", [])) or frozenset(),
-        abbreviated=_read_words(description.get("abbreviated")),
-        clitics=_read_words(description.get("clitics", [])) or frozenset(),
+        tuple(description["patterns"]),
+        abbreviations=_read_words(description["abbreviations"]),
+        final_words=_read_words(description["final_words"]),
+        abbreviated=_read_words(description["abbreviated"]),
+        clitics=_read_words(description["clitics"]),
     )
     if not all("-" in word for word in rules.clitics):
         raise ValueError("it has a clitic without a hyphen")
@@ -235,14 +234,10 @@ def _read_multiwords(table: Any) -> dict[str, tuple[str, ...]]:
     return {token: tuple(words) for token, words in table.items()}
 
 
-def _sorted(words: frozenset[str] | None) -> list[str] | None:
-    return None if words is None else sorted(words)
-
-
-def _read_words(words: Any) -> frozenset[str] | None:
-    """Check and return words of a tokenizer; None if it was written without them."""
+def _read_words(words: Any) -> frozenset[str]:
+    """Check and return words of a tokenizer; in bundled tokenizers, they can be None."""
     if words is None:
-        return None
+        return frozenset()
     check_symbols(words, in_columns=True)
     return frozenset(words)
 

@@ -184,9 +184,3 @@ def test_vectors_are_split_so_that_both_parts_have_contents_and_positions(
         forward, backward = encoded[..., 0::2], encoded[..., 1::2]
     vectors = torch.cat((forward[:, :-1], backward[:, 1:]), dim=-1)
     torch.testing.assert_close(network.fenceposts(encoded), network.spans.project(vectors))
-
-
-def test_models_of_older_versions_split_vectors_as_before(sentences):
-    for encoder in (FACTORED, CONCATENATED):
-        network, _ = make_network(sentences, replace(CONFIG, encoder=encoder))
-        assert network.interleaved == (encoder is FACTORED)

@@ -17,6 +17,6 @@ def make_tokenizer(spaces=False, table=None, **rules):
     rules: attributes of its TextRules.
     """
     torch.manual_seed(1)
-    network = TokenizerNetwork(len(CHARACTERS), 4, 4)
+    network = TokenizerNetwork(len(CHARACTERS), 4, 4, dilations=(1,))
     engine = TorchEngine(network, torch.device("cpu"))
     return Tokenizer(CHARACTERS, table or MultiwordTable(), spaces, engine, TextRules(**rules))

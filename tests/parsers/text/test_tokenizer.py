@@ -43,8 +43,8 @@ def test_white_space_ends_tokens_and_the_end_of_the_text_a_sentence():
 
 
 def test_multiword_tokens_are_split_by_table_or_labels():
-    table = MultiwordTable({"ac": ("a", "b", "c")})
-    assert decode("b bac", "00001", "00110") == [["b", "b+a+c"]]
+    table = MultiwordTable({"ac": ("a", "b", "c")}, before=frozenset("ab"))
+    assert decode("b bac", "00001", "00110", table=table) == [["b", "b+a+c"]]
     assert decode("b bac", "00001", "00001") == [["b", "bac"]]  # the table does not have it
     assert decode("b ac", "0001", "0002", table=table) == [["b", "a+b+c"]]
     assert decode("ac", "11", "11") == [["a", "c"]]  # a split at a token's end splits nothing

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from depkit.corpus.sentence import new_sentence
-from depkit.parsers.families import get_family, make_parser_config, update_tables
+from depkit.parsers.families import get_family
 from depkit.parsers.inputs.transformer import load_transformer
 from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError, from_dict
@@ -342,23 +342,12 @@ def test_all_words_are_composed_as_in_the_paper(skip, tiny):
 
 
 def test_the_classifier_of_labels_reads_the_history(tiny):
-    """Eq. 5 and section 4.1.2; models of older versions do not have it."""
+    """Eq. 5 and section 4.1.2."""
     network, _ = make_network("state", tiny)
     former, _ = make_network("state", tiny, label_history=False)
     sizes = [x.label.first.in_features for x in (network, former)]
     assert sizes == [2 * network.size + 12, 2 * network.size]
     assert network.transition.first.in_features == 3 * network.size + 12
-
-
-def test_models_of_older_versions_keep_their_settings():
-    new = asdict(make_config("state"))
-    old = {"compose", "compose_direction", "compose_skip", "label_history", "own_root"}
-    tables = {**new, "scorer": {k: v for k, v in new["scorer"].items() if k not in old}}
-    update_tables(tables)
-    scorer = make_parser_config(tables).scorer
-    assert (scorer.compose, scorer.compose_direction, scorer.compose_skip) == ("head", False, True)
-    assert (scorer.label_history, scorer.own_root) == (False, False)
-    assert make_parser_config(new) == make_config("state")
 
 
 @pytest.mark.parametrize("kind", ["sentence-graph", "state"])
