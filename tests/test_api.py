@@ -74,21 +74,12 @@ def test_the_typed_options_are_the_arguments_of_parse():
     assert names[3:] == list(ParseOptions.__annotations__)
 
 
-def test_former_names_of_arguments_are_accepted(tiny):
+def test_true_asks_for_local_probabilities(tiny):
     parser = make_parser(tiny)
-    for new, former in (
-        ({"decode": "eisner"}, {"algorithm": "eisner"}),
-        ({"prob": True}, {"probabilities": "local"}),
-        ({"prob": "marginal"}, {"probabilities": "marginal"}),
-    ):
-        assert list(map(str, parser(tiny, **new))) == list(map(str, parser(tiny, **former)))
-    assert "ArcProb" in str(parser(tiny[:1], prob=True)[0])
-    with pytest.raises(ValueError, match="`decode` and its former name `algorithm`"):
-        parser(tiny, decode="eisner", algorithm="mst")
-    with pytest.raises(ValueError, match="`prob` and its former"):
-        parser(tiny, prob="local", probabilities="marginal")
+    parsed = list(map(str, parser(tiny, prob=True)))
+    assert parsed == list(map(str, parser(tiny, prob="local"))) and "ArcProb" in parsed[0]
     with pytest.raises(ValueError, match="decode can be mst, eisner, argmax"):
-        parser(tiny, algorithm="nonsense")
+        parser(tiny, decode="nonsense")
 
 
 def test_a_file_is_read_parsed_written_and_evaluated(tiny, tmp_path):
