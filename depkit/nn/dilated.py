@@ -25,7 +25,6 @@ class DilatedConvolutions(nn.Module):
     ) -> None:
         super().__init__()
         self.dilations = tuple(dilations)
-        self.output_size = size
         self.projection = nn.Linear(input_size, size)
         self.layers = nn.ModuleList(nn.Linear(3 * size, size) for _ in dilations)
         self.dropout = nn.Dropout(dropout)

@@ -84,7 +84,7 @@ def test_hyperparameters_of_mohammadshahi_and_henderson(name):
     assert scorer.history == (768 if "state" in name else 0)
     assert (inputs.context.depth, inputs.context.model[-17:]) == (6, "bert-base-uncased")
     assert inputs.context.weights == ("embeddings" if "scratch" in name else "all")
-    assert (scorer.compose, scorer.compose_direction, scorer.own_root) == ("all", True, True)
+    assert (scorer.compose, scorer.own_root) == ("all", True)
 
 
 @pytest.fixture(scope="module")

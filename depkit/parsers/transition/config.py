@@ -22,19 +22,15 @@ class TransitionScorer:
     # recent dependent, or with none; "head" only the word that gets a dependent, which was worse in
     # the paper (footnote 13)
     compose: Literal["all", "head"] = setting("all", needs="composition")
-    # whether the labels that are composed tell the direction of the arc
-    compose_direction: bool = setting(True, needs="composition")
     # whether the result of the composition is added to the former vector (appendix A.A)
     compose_skip: bool = setting(True, needs="composition")
     history: int = 0  # size of an LSTM over the transitions so far; 0 for none
-    # whether the classifier of labels reads the history, as that of transitions does
-    label_history: bool = setting(True, needs="history")
     # With reads=state: true numbers the positions of stack, buffer and attached words separately
     # (appendix A.B)
     separate_positions: bool = False
     # With a transformer as the encoder: true gives the root a vector of its own; otherwise it has
     # that of CLS.
-    own_root: bool = setting(True)
+    own_root: bool = True
     # with reads=state, true: the classifiers read the vector of the position CLS, instead of those
     # of the nodes that a transition concerns
     summary: bool = False

@@ -112,9 +112,9 @@ class Composition(nn.Module):
     def __init__(self, scorer: TransitionScorer, size: int, num_labels: int) -> None:
         super().__init__()
         self.composes_all = scorer.compose == "all"
-        self.is_directed, self.skips = scorer.compose_direction, scorer.compose_skip
+        self.skips = scorer.compose_skip
         self.num_labels = num_labels
-        rows = 1 + (1 + self.is_directed) * num_labels
+        rows = 1 + 2 * num_labels  # those of LEFT, then those of RIGHT
         self.labels = nn.Embedding(rows, size, padding_idx=None if self.composes_all else 0)
         self.no_dependent = nn.Parameter(torch.zeros(size)) if self.composes_all else None
         self.first = nn.Linear(3 * size, size)
@@ -144,8 +144,7 @@ class Composition(nn.Module):
             return words
         vectors, dependents, labels, attached = words
         head, dependent, taken, label = arcs[:, has_arc]
-        if self.is_directed:
-            label = label + self.num_labels * (taken == RIGHT)
+        label = label + self.num_labels * (taken == RIGHT)
         on_host = np.stack((has_arc, head, dependent, label)).astype(np.int64)
         row, head, dependent, label = send(torch.from_numpy(on_host), vectors.device)
         dependents = dependents.index_put((row, head), vectors[row, dependent])

@@ -81,7 +81,7 @@ class TransitionNetwork(ParserNetwork):
         self.transition = Classifier(
             nodes * self.size + scorer.history, scorer.hidden, TRANSITIONS, scorer.dropout
         )
-        label_features = min(nodes, 2) * self.size + scorer.history * scorer.label_history
+        label_features = min(nodes, 2) * self.size + scorer.history
         # The labels of LEFT, then those of RIGHT
         self.label = Classifier(label_features, scorer.label_hidden, 2 * num_labels, scorer.dropout)
 
@@ -313,7 +313,7 @@ class TransitionNetwork(ParserNetwork):
             history: [arc, scorer.history], the vectors of the transitions before these.
         """
         features = self._features(encoded, state, nodes[:, :2])
-        if history is not None and self.scorer.label_history:
+        if history is not None:
             features = torch.cat((features, history.to(features.dtype)), dim=-1)
         scores = self.label(features).unflatten(-1, (2, -1))
         side = send(torch.from_numpy((taken == RIGHT).astype(np.int64)), scores.device)
