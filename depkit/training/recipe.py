@@ -34,6 +34,7 @@ from depkit.parsers.settings import (
 )
 
 DEFAULT = "selfatt"
+ALIASES = {"kk2018-factored": "factored"}  # other names of recipes
 # Keys of shipped recipes that say which rows of a paper they belong to; see `rows`
 ABOUT_ROWS = ("paper", "scores", "needs", "set", "sets", "rows")
 MIN_BATCH_TOKENS = 150  # batches are not made smaller than this for `training.updates`
@@ -212,7 +213,7 @@ def make_recipe(
         base = str(overrides.pop("base", name))
         if name not in (DEFAULT, base):
             raise ConfigError(f"`config` {file} changes the recipe {base}, not {name}; name one")
-        name = base
+        name = ALIASES.get(base, base)
     if name not in recipe_names():
         raise ConfigError(describe_unknown("recipe", name, recipe_names(), recipe_names()))
     tables = read_shipped(name)
@@ -257,7 +258,7 @@ def split_name(name: str) -> tuple[str, dict[str, Any]]:
     """
     changes = _read_file(name) if name.endswith(".toml") else {}
     name = str(changes.pop("base", DEFAULT)) if name.endswith(".toml") else name
-    return name, changes
+    return ALIASES.get(name, name), changes
 
 
 def _read_file(file: PathLike) -> dict[str, Any]:

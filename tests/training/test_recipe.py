@@ -23,6 +23,11 @@ def test_shipped_recipes_load(name):
     make_recipe(name)
 
 
+def test_other_names_of_recipes_can_be_used():
+    assert make_recipe("kk2018-factored") == make_recipe("factored")
+    assert "kk2018-factored" not in recipe_names()
+
+
 def test_settings_of_all_families_and_encoders_are_listed():
     names = recipe_settings()
     assert len(names) == len(set(names))
