@@ -2,7 +2,7 @@
 
 python -m tests.bench languages train CODE... --data DIR -o MODELS [--packages P --transformer E]
 python -m tests.bench languages bundle CODE... --data DIR -o MODELS
-python -m tests.bench languages profile CODE... --data DIR -o MODELS
+python -m tests.bench languages profile CODE... --data DIR -o MODELS [--packages P]
 python -m tests.bench languages table CODE... --data DIR --udpipe PYTHON -o MODELS
 
 DIR has a folder for each language with the files TREEBANK.train.conllu.gz and
@@ -11,9 +11,9 @@ folder of the trained models. Models with `text` in languages.toml also need the
 folder P (see `manuals`), and multilingual-e5-small in the folder E, as the transformers library
 stores it. `bundle` copies the models into the package, and writes their cards with the scores on
 the dev part of the first treebank. `profile` writes the file with which depkit recognises the
-language. `table` prints the scores of the bundled models beside those of UDPipe, trained on the
-same files with the options of its published models, including a tokenizer; its models are kept in
-MODELS, too.
+language; without treebanks in languages.toml, it is learned from the translations in P. `table`
+prints the scores of the bundled models beside those of UDPipe, trained on the same files with the
+options of its published models, including a tokenizer; its models are kept in MODELS, too.
 """
 
 import argparse
@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,6 +48,7 @@ from depkit.parsers.text.language import PROFILES
 from depkit.score.conll18 import evaluate_aligned
 from depkit.training.passages import make_passages
 from depkit.trees.shape import has_crossing_arcs
+from tests.bench.manuals import choose_prose, read_interface, read_manuals
 from tests.bench.profiles import make_profile, to_json
 from tests.bench.small import NON_PROJECTIVE, UDPIPE
 
@@ -57,6 +59,10 @@ DEPKIT = [sys.executable, "-m", "depkit"]
 GOLD_METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
 RAW_METRICS = ("Tokens", "Sentences", "Words", *GOLD_METRICS)
 TIMED_WORDS = 50_000
+PROFILE_WORDS = 150_000  # of translations
+# How much lower than `low` of a profile of translations the scores of other texts become: the mean
+# of cs, de, es, fi, fr, it, nl, pl, pt, ru, sv, tr and uk, with the dev parts of treebanks
+TRANSLATED = 0.45
 HELD_OUT = "one sentence in twenty was held out to select the epoch and for calibration"
 TUNING = "--set tokenizer.epochs=20 --set training.context_rate=2e-4".split()
 LEARNED = "distillation.columns=['upos','lemma']"  # XPOS and FEATS of the teacher are no better
@@ -333,10 +339,17 @@ def train_texts(folder: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def profile(code: str, folder: Path, arguments: argparse.Namespace) -> None:
-    """Write the profile of a language, from the train parts of its model."""
-    texts = train_texts(folder, train_files(code, arguments.data, folder))
-    content = to_json(make_profile(PROFILED[code]["name"], texts))
-    (PROFILES / f"{code}.json").write_text(content, "utf-8")
+    """Write the profile of a language, from the train parts of its model or from translations."""
+    name = PROFILED[code]["name"]
+    if "treebanks" in PROFILED[code]:
+        texts = train_texts(folder, train_files(code, arguments.data, folder))
+        learned = make_profile(name, texts)
+    else:
+        read_texts = (read_manuals, read_interface)
+        translations = (text for f in read_texts for text in f(arguments.packages, code))
+        learned = make_profile(name, choose_prose(translations, code, PROFILE_WORDS))
+        learned = replace(learned, low=learned.low - TRANSLATED)
+    (PROFILES / f"{code}.json").write_text(to_json(learned), "utf-8")
 
 
 ACTIONS = {"train": train, "bundle": bundle, "table": table, "profile": profile}

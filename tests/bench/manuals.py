@@ -1,18 +1,21 @@
-"""Collect running text of a language from the translated manuals in packages of Debian.
+"""Collect text of a language from translated manuals and user interfaces in packages of Debian.
 
 python -m tests.bench manuals CODE --packages DIR [--words N] -o FILE
 
 DIR is a folder into which the packages of `[texts]` in languages.toml have been unpacked, each with
 `dpkg-deb --extract PACKAGE DIR`. FILE gets one paragraph a line and an empty line after each, in a
-random order, at most N words. Only text under the licences that languages.toml names is read. For
-KDE, this means the manuals whose first page has the notice of the GNU Free Documentation License.
+random order, at most N words. User interfaces, whose sentences are short, are read only for the
+profiles of languages (see `languages`). Only text under the licences that languages.toml names is
+read. For KDE, this means the manuals whose first page has the notice of the GNU Free Documentation
+License.
 """
 
 import argparse
+import gettext
 import html
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
@@ -26,6 +29,8 @@ MANUALS = {
     "usr/share/help": ("*.page", "p"),
     "usr/share/libreoffice/help": ("*.html", "p|li|td|dd"),
 }
+# The translations of the user interface of LibreOffice, with a folder for each language
+INTERFACE = "usr/lib/libreoffice/program/resource"
 # The folders of a language beside that of its ISO code
 NAMES = {"de": ["de-DE"], "fr": ["fr-FR"], "pt": ["pt_BR", "pt-BR"], "nb": ["nb_NO", "nb-NO", "no"]}
 NO_TEXT = r"(?s)<!--.*?-->|<(script|style|pre|programlisting|screen|literallayout|title)\b.*?</\1>"
@@ -35,7 +40,18 @@ LENGTHS = range(5, 251)  # the words of a paragraph
 NO_PROSE = re.compile(r"[{}<>\\|$=]|https?:|--|::|\(\)|/[a-z]+/")
 ENGLISH = frozenset("the and of to you this that with from for are can your".split())
 UNTRANSLATED = 0.08  # a paragraph with a larger share of these English words is left out
-OTHER_SCRIPT = {"fa", "he", "ja", "ko", "ru", "uk"}  # not written with Latin letters
+OTHER_SCRIPT = {
+    "be",
+    "bg",
+    "fa",
+    "he",
+    "ja",
+    "ko",
+    "mk",
+    "ru",
+    "sr",
+    "uk",
+}  # not written with Latin letters
 LATIN = 0.25  # the largest share of Latin letters in a paragraph in another script
 
 
@@ -48,11 +64,8 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--words", type=int, default=10**9)
     parser.add_argument("-o", dest="output", type=Path, required=True)
     arguments = parser.parse_args(argv)
-    texts = dict.fromkeys(read_manuals(arguments.packages, arguments.code))  # without repetitions
-    kept = [text for text in texts if is_prose(text, arguments.code)]
-    random.Random(1).shuffle(kept)
-    ends = accumulate(len(text.split()) for text in kept)
-    kept = [text for text, end in zip(kept, ends, strict=True) if end <= arguments.words]
+    texts = read_manuals(arguments.packages, arguments.code)
+    kept = choose_prose(texts, arguments.code, arguments.words)
     with atomic(arguments.output) as path:
         path.write_text("".join(f"{text}\n\n" for text in kept), "utf-8")
     print(
@@ -65,12 +78,30 @@ def read_manuals(packages: Path, code: str) -> Iterator[str]:
     for folder, (files, elements) in MANUALS.items():
         paragraph = re.compile(rf"(?s)<({elements})\b[^>]*>((?:(?!<({elements})\b).)*?)</\1>")
         for name in (code, *NAMES.get(code, [])):
+            if (packages / folder / name).is_symlink():
+                continue  # as that of Slovak, which has no manual of its own, to Czech
             for path in sorted((packages / folder / name).rglob(files)):
                 if path.suffix == ".docbook" and not is_free(path):
                     continue
                 content = re.sub(NO_TEXT, " ", path.read_text("utf-8", "replace"))
                 for match in paragraph.finditer(content):
                     yield plain(match[2])
+
+
+def read_interface(packages: Path, code: str) -> Iterator[str]:
+    """Yield the messages of LibreOffice in a language."""
+    for path in sorted((packages / INTERFACE / code).rglob("*.mo")):
+        with path.open("rb") as file:
+            messages = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
+        yield from (plain(x) for x in messages.values() if isinstance(x, str))
+
+
+def choose_prose(texts: Iterable[str], code: str, words: int) -> list[str]:
+    """Return different paragraphs of prose in a random order, at most as many words."""
+    kept = [text for text in dict.fromkeys(texts) if is_prose(text, code)]
+    random.Random(1).shuffle(kept)
+    ends = accumulate(len(text.split()) for text in kept)
+    return [text for text, end in zip(kept, ends, strict=True) if end <= words]
 
 
 def is_free(docbook: Path) -> bool:

@@ -48,9 +48,9 @@ NO_SENTENCES = {
     "pt": ["mano vcs viram akilo? axo q n vai dar mto certo, fmz vlw pq ngm me avisou po to mal hj"
            " bjs tmj flw"],
 }  # fmt: skip
-HUNGARIAN = (
-    "Ma reggel a gyerekek elmentek a régi iskolába, aztán hazajöttek, és finom ebédet ettek a"
-    " nagymamával, aki már egy órája várt rájuk."
+WELSH = (
+    "Bore heddiw aeth y plant i'r hen ysgol, yna daethant adref a bwyta pryd blasus gyda'u mam-gu,"
+    " a oedd wedi bod yn aros amdanynt ers awr."
 )
 COMMAND = ["parse", *ON_CPU, "--engine", "onnx", "--threads", "1", "--model"]
 
@@ -90,7 +90,7 @@ def test_names_and_slang_of_the_language_of_the_model_get_no_note(model):
 @pytest.mark.parametrize("model", ["de", "es"])
 def test_a_text_in_an_unknown_language_gets_a_note_without_a_name(model):
     parser = depkit.load(model, device="cpu", threads=1, engine="onnx")
-    (note,) = find_input_warnings(parser, list(parser.tokenize(HUNGARIAN)), model)
+    (note,) = find_input_warnings(parser, list(parser.tokenize(WELSH)), model)
     assert note.startswith("the text seems to be in another language than that of the model")
     assert list(find_input_warnings(parser, list(parser.tokenize("a" * 99)), model)) == []
 

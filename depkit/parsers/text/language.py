@@ -3,7 +3,8 @@
 The profile of a language has the logarithms of the probabilities of its most frequent trigrams. The
 score of a text is their mean over its trigrams, as in the classifier of Dunning (1994), with one
 value for all other trigrams. The profiles in the folder `languages` are those of open treebanks of
-Universal Dependencies.
+Universal Dependencies and, for most languages without a bundled model, of translations of manuals
+and of user interfaces.
 """
 
 import json
@@ -37,7 +38,7 @@ MARGIN = 0.4
 # letters 95% and 0.2%, and of more letters 97% and 0.4%.
 CLEAR, CLEAR_ROOT = 0.05, 1.5
 # A score below `low` counts only if it is higher than all others by this much, because the text may
-# be in a similar language without a profile, such as Catalan.
+# be in a similar language without a profile, such as Occitan.
 LOW_LEAD = 0.4
 # The scores of lists of names and of slang can be below `low` by FAR_BELOW, but hardly by UNLIKE.
 FAR_BELOW, UNLIKE = 1.2, 2.0
@@ -248,7 +249,7 @@ def find_clear_language(text: str) -> str | None:
     """Return the code of the language that a text is clearly in; None if there is none.
 
     A text in a language without a profile is not clear, unless a profile is that of a very similar
-    language, as Norwegian is for Danish.
+    language, as Icelandic is for Faroese.
     """
     counts = Counts.of(text)
     if code := _find_by_letters(counts):
