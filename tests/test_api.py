@@ -74,12 +74,21 @@ def test_the_typed_options_are_the_arguments_of_parse():
     assert names[3:] == list(ParseOptions.__annotations__)
 
 
-def test_true_asks_for_local_probabilities(tiny):
+def test_former_names_of_arguments_are_accepted(tiny):
     parser = make_parser(tiny)
-    parsed = list(map(str, parser(tiny, prob=True)))
-    assert parsed == list(map(str, parser(tiny, prob="local"))) and "ArcProb" in parsed[0]
+    for new, former in (
+        ({"decode": "eisner"}, {"algorithm": "eisner"}),
+        ({"prob": True}, {"probabilities": "local"}),
+        ({"prob": "marginal"}, {"probabilities": "marginal"}),
+    ):
+        assert list(map(str, parser(tiny, **new))) == list(map(str, parser(tiny, **former)))
+    assert "ArcProb" in str(parser(tiny[:1], prob=True)[0])
+    with pytest.raises(ValueError, match="`decode` and its former name `algorithm`"):
+        parser(tiny, decode="eisner", algorithm="mst")
+    with pytest.raises(ValueError, match="`prob` and its former"):
+        parser(tiny, prob="local", probabilities="marginal")
     with pytest.raises(ValueError, match="decode can be mst, eisner, argmax"):
-        parser(tiny, decode="nonsense")
+        parser(tiny, algorithm="nonsense")
 
 
 def test_a_file_is_read_parsed_written_and_evaluated(tiny, tmp_path):

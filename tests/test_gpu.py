@@ -330,7 +330,7 @@ def test_text_is_parsed_with_the_probabilities_of_the_cpu(files, tmp_path, monke
         depkit.train(output=tmp_path / "model", device="cuda", **arguments)
         for device in ("cpu", "cuda"):
             parser = depkit.load(tmp_path / "model", device=device, precision="float32")
-            parsed = parser.parse("A dog chased the ball. Mary sleeps.", prob="local")
+            parsed = parser.parse("A dog chased the ball. Mary sleeps.", probabilities="local")
             text = "\n".join(map(str, parsed))
             numbers.append([float(number) for number in re.findall(r"Prob=([\d.]+)", text)])
             texts.append(re.sub(r"Prob=[\d.]+", "", text))

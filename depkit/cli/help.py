@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from depkit.cli.names import name_options
+from depkit.cli.names import name_options, replace_old_names
 from depkit.cli.output import print_output
 from depkit.files.errors import ArgumentError, FormatError
 
@@ -85,11 +85,12 @@ class _HelpLayout:
 
 
 class Command(_HelpLayout, TyperCommand):
-    """A subcommand, which names options in messages."""
+    """A subcommand, which knows old names of its options, and names options in messages."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
         """Parse a command line."""
-        rest: list[str] = super().parse_args(context, arguments)
+        options = {name for parameter in self.get_params(context) for name in parameter.opts}
+        rest: list[str] = super().parse_args(context, replace_old_names(arguments, options))
         for parameter in self.params:
             value = context.params.get(parameter.name)
             is_empty = "" in (value if isinstance(value, list) else [value])

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from depkit.serving.job import Job
 
 
+# Values of --engine in former versions, which --distribute has now
+FORMER_ENGINES = ("processes", "ray")
+
+
 def _check_encoding(encoding: str) -> str:
     try:
         "".encode(encoding)
@@ -45,10 +49,16 @@ def _refuse_stdout(directory: str) -> str:
 
 
 def _check_engine(context: typer.Context, engine: str) -> str:
-    # `parse --engine ray` is an alias of --distribute ray.
-    if engine not in get_args(EngineName) and (context.info_name, engine) != ("parse", "ray"):
+    former = FORMER_ENGINES if context.info_name == "parse" else ()
+    if engine not in (*get_args(EngineName), *former):
         raise typer.BadParameter(f"{engine!r} is not one of 'auto', 'onnx', 'torch'")
     return engine
+
+
+def note_renaming(old: str, new: str, quiet: bool) -> None:
+    """Print a note that an option has a new name."""
+    if not quiet:
+        print_message(f"depkit: note: {old} is now called {new}")
 
 
 def _check_models(context: typer.Context, models: list[str] | None) -> list[str] | None:
@@ -183,7 +193,7 @@ ModelOutput = Annotated[
 Dev = Annotated[str, option(DATA, metavar="FILE")]
 DevSplit = Annotated[float | None, option(DATA)]
 Recipe = Annotated[str, option(MODEL, envvar="DEPKIT_RECIPE", metavar="RECIPE")]
-Config = Annotated[  # The help does not show it, because recipe files can do the same.
+Config = Annotated[  # older than recipe files, which can do the same
     str,
     typer.Option(
         metavar="FILE",
@@ -275,7 +285,7 @@ Format = Annotated[
         show_default="text",
     ),
 ]
-JsonFlag = Annotated[
+JsonFlag = Annotated[  # an older name of --format json
     bool,
     typer.Option("--json", help="The same as --format json.", hidden=True, rich_help_panel=OUTPUT),
 ]

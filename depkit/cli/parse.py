@@ -139,16 +139,17 @@ def parse_command(
         from depkit.convert.enhance.request import resolve_conventions
 
         conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))
-    if engine == "ray":
-        distribute, engine = "ray", "auto"
+    if engine in options.FORMER_ENGINES:
+        options.note_renaming(f"--engine {engine}", f"--distribute {engine}", quiet)
+        distribute, engine = cast(Literal["processes", "ray"], engine), "auto"
     if address and distribute != "ray":
         raise typer.BadParameter("it needs --distribute ray as well", param_hint="--address")
     if marginals and not prob:
         raise typer.BadParameter("it needs --prob as well", param_hint="--marginals")
     given_options = {
-        "decode": decode,
+        "algorithm": decode,
         "root": None if root == "auto" else root,
-        "prob": ("marginal" if marginals else "local") if prob else "",
+        "probabilities": ("marginal" if marginals else "local") if prob else "",
         "passes": passes if passes > 1 else None,
         "heads": None if heads == "predict" else heads,
         "best": best if best > 1 else None,

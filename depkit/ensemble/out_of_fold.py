@@ -76,7 +76,9 @@ def parse_out_of_fold(
     ensemble = load_on_torch(model, device, threads=threads)
     if not ensemble.members:
         raise ConfigError(f"{model} is not an ensemble, trained by depkit ensemble")
-    options: dict[str, Any] = {"prob": "local"} if "prob" in ensemble.options else {}
+    options: dict[str, Any] = (
+        {"probabilities": "local"} if "probabilities" in ensemble.options else {}
+    )
     converted = (convert(sentence, CONLLU) for sentence in sentences)
     config = read_ensemble(find_model(model))
     return annotate_out_of_fold(ensemble, config, "parse", converted, "predict", **options)

@@ -33,6 +33,7 @@ from depkit.parsers.inputs.parts import check_inputs, describe_inputs
 from depkit.parsers.inputs.penn_escapes import PennEscapes
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.parse_options import (
+    OTHER_NAMES,
     Decode,
     Heads,
     ParseOptions,
@@ -40,6 +41,8 @@ from depkit.parsers.parse_options import (
     Root,
     Tags,
     Valid,
+    choose_decoder,
+    choose_probabilities,
 )
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import read_input
@@ -148,6 +151,8 @@ class Parser(ABC):
         batch_tokens: int | None = None,
         context: Iterable[np.ndarray] | None = None,
         stream: bool | None = None,
+        algorithm: str | None = None,
+        probabilities: str = "",
     ) -> Iterator[Sentence]:
         """Yield the sentences with predicted trees, in input order and with bounded memory.
 
@@ -191,6 +196,8 @@ class Parser(ABC):
                 so for generators and other iterables without a length. If False, and if there is
                 `context`, they are read on the calling thread, about 1,000 words before the first
                 tree.
+            algorithm: The former name of `decode`.
+            probabilities: The former name of `prob`.
 
         Raises:
             ConfigError: An argument is invalid, or it does not suit the parser or its family; or
@@ -205,20 +212,21 @@ class Parser(ABC):
         _check_choice("tags", tags, ("missing", "keep", "predict"))
         if tags == "predict" and not self.config.predicted_tags:
             raise ConfigError("this model predicts no tags; leave `tags` predict out")
-        kind = prob if isinstance(prob, str) else "local" * bool(prob)
+        algorithm = choose_decoder(decode, algorithm)
+        probabilities = choose_probabilities(prob, probabilities)
         stream = is_stream(sentences, stream, context)
         options = self._check_choices(
             passes, best, heads,
-            decode=decode, root=root, prob=kind, valid=valid,
+            algorithm=algorithm, root=root, probabilities=probabilities, valid=valid,
         )  # fmt: skip
-        if kind:
-            sentences = check_probabilities(self.to_sentences(sentences), kind)
+        if probabilities:
+            sentences = check_probabilities(self.to_sentences(sentences), probabilities)
         if options:
             sentences = self.check_request(self.to_sentences(sentences), **options)
         contexts = [None] * passes if context is None else tee(context, passes)
         # Only the last pass reports progress, and computes probabilities.
         silent = replace(self, on_batch_computed=None, on_wait=lambda: None)
-        decoding = {name: value for name, value in options.items() if name != "prob"}
+        decoding = {name: value for name, value in options.items() if name != "probabilities"}
         compute: Any = partial(silent.parse_batch, tags=tags, **decoding)
         for vectors in contexts[:-1]:
             sentences = silent.map_batches(sentences, compute, batch_tokens, vectors, stream=stream)
@@ -262,7 +270,9 @@ class Parser(ABC):
 
     def check_options(self, names: Iterable[str]) -> None:
         """Raise ConfigError at the name of an argument of `parse` that the family does not have."""
+        shown = {other: name for name, other in OTHER_NAMES.items()}
         for name in sorted(set(names) - self.options.keys()):
+            name = shown.get(name, name)
             raise ConfigError(f"models of the family {self.config.family} do not support `{name}`")
 
     @abstractmethod
@@ -493,6 +503,7 @@ class Parser(ABC):
 
 def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
+        name = {other: name for name, other in OTHER_NAMES.items()}.get(name, name)
         *others, last = choices
         raise ConfigError(f"{name} can be {', '.join(others)} or {last}, not {value!r}")
 

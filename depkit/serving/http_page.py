@@ -45,7 +45,7 @@ def make_query(models: Models, values: Mapping[str, str]) -> Query:
     """
     model = models.find(values.get("model", ""))
     known = model.parser.options
-    options = ["prob"] if values.get("prob") and "prob" in known else []
+    options = ["prob"] if values.get("prob") and "probabilities" in known else []
     if values.get("trees", "") not in ("", "1") and "best" in known:
         options.append(f"best={values['trees']}")
     parameters = {"model": model.name}

@@ -88,7 +88,7 @@ class Run:
 
     @property
     def has_probabilities(self) -> bool:
-        return bool(self.plan.job.options.get("prob"))
+        return bool(self.plan.job.options.get("probabilities"))
 
     @property
     def target_format(self) -> Format | None:

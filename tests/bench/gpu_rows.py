@@ -375,7 +375,7 @@ def parse_untrained(setup: Setup, recipe: str, tokens: int, end: float) -> Figur
     longest = sorted(setup.data.train, key=len)[-tokens // 25 :]
     reset_peak()
     seconds = setup.seconds(
-        lambda: exhaust(parser.parse(longest, batch_tokens=tokens, decode="argmax"))
+        lambda: exhaust(parser.parse(longest, batch_tokens=tokens, algorithm="argmax"))
     )
     parser.network.train()
     return rates(longest, seconds, "untrained, cold")

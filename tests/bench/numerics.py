@@ -21,7 +21,7 @@ Parse = Callable[[Parser, Sequence[Sentence]], list[Sentence]]
 def parse(
     parser: Parser, sentences: Iterable[Sentence], batch_tokens: int | None = None
 ) -> list[Sentence]:
-    return list(parser.parse(sentences, batch_tokens=batch_tokens, prob="local"))
+    return list(parser.parse(sentences, batch_tokens=batch_tokens, probabilities="local"))
 
 
 def parse_batches_of(tokens: int) -> Parse:

@@ -77,6 +77,13 @@ def test_graphs_are_replaced_together_or_not_at_all(tiny, tmp_path, monkeypatch)
     assert sorted(path.name for path in directory.glob("*.onnx*")) == sorted(files)
 
 
+def test_the_former_name_of_distribute_is_understood():
+    out, err = parse(TINY, "--engine", "processes")
+    assert "--engine processes is now called --distribute processes" in err
+    assert out == parse(TINY)[0]
+    assert parse(TINY, "--engine", "processes", "-q")[1] == ""
+
+
 def test_models_without_graphs_are_combined_with_torch(tiny, tmp_path, monkeypatch, capfd):
     """Unless the engine is prescribed, by the option or by the environment."""
     monkeypatch.setenv("DEPKIT_ENGINE", "auto")

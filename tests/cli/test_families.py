@@ -9,8 +9,11 @@ import depkit
 from depkit.cli.main import run
 from depkit.parsers.base import Parser
 from depkit.parsers.families import FAMILIES
+from depkit.parsers.parse_options import OTHER_NAMES
 from tests.cli.commands import ON_CPU, set_options
 from tests.conftest import TINY, TREES
+
+FORMER = {former: name for name, former in OTHER_NAMES.items()}
 
 SMALL = [
     *ON_CPU, "--epochs", "1", "-q",
@@ -87,19 +90,21 @@ def test_parse_has_the_same_arguments_and_refuses_by_name(family, models):
     parser = depkit.load(models / family, "cpu")
     signature = inspect.signature(type(parser).parse)
     assert signature == inspect.signature(Parser.parse)
-    given = {"decode": "mst", "root": "single", "prob": "local", "passes": 2}
+    given = {"algorithm": "mst", "root": "single", "probabilities": "local", "passes": 2}
     missing = {name for name in given if name not in parser.options}
     assert missing == {
-        "biaffine": set(), "transition": {"decode", "prob", "passes"},
+        "biaffine": set(), "transition": {"algorithm", "probabilities", "passes"},
         "constituency": given.keys(), "tagger": given.keys(),
     }[family]  # fmt: skip
     for name in missing:
-        message = "predicts no trees" if family == "tagger" else f"do not support `{name}`"
+        shown = FORMER.get(name, name)
+        message = "predicts no trees" if family == "tagger" else f"do not support `{shown}`"
         with pytest.raises(ValueError, match=message):
             next(parser.parse([["a", "b"]], **{name: given[name]}))
     for name, choices in parser.options.items():
         if choices:
-            with pytest.raises(ValueError, match=f"{name} can be .*, not 'wrong'"):
+            shown = FORMER.get(name, name)
+            with pytest.raises(ValueError, match=f"{shown} can be .*, not 'wrong'"):
                 next(parser.parse([["a", "b"]], **{name: "wrong"}))
 
 

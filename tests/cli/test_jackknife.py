@@ -147,6 +147,7 @@ def test_the_old_spelling_says_the_new_one_unless_it_is_quiet(rich, tmp_path, ca
         (["--recipe", "li2019-bilstm"], "nothing to jack-knife"),
         (["--set", "inputs.tag=9"], "inputs.tag"),
         (["--elmo", "x"], "--elmo requires inputs.context.source=elmo"),
+        (["--features", "x"], "--elmo requires inputs.context.source=elmo"),
         (["--device", "meta"], "no device"),
         (["-o", str(TINY)], "one of the files to read"),
     ],

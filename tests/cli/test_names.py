@@ -1,19 +1,28 @@
-"""Messages of the library name options."""
+"""Old names of options still work, and messages of the library name options."""
 
 import pytest
 
 import depkit
 from depkit.cli.main import run
-from depkit.cli.names import name_options
+from depkit.cli.names import name_options, replace_old_names
 from depkit.files.errors import FormatError
 from depkit.serving import files
 from tests.cli.commands import assert_fails
 
 
+def test_old_names_are_replaced_where_a_command_has_the_new_name():
+    line = ["a", "--features", "x", "--features=y", "--features-of", "--dev-features", "z"]
+    assert replace_old_names(line, {"--elmo"}) == [
+        "a", "--elmo", "x", "--elmo=y", "--features-of", "--dev-features", "z",
+    ]  # fmt: skip
+    assert replace_old_names(line, {"--output"}) == line
+    assert replace_old_names(line, {"--elmo", "--features"})[1] == "--features"
+
+
 def test_arguments_are_replaced_by_the_options_of_the_command():
     options = {"dev_split": "--dev-split", "settings": "--set", "decode": "--decode"}
     assert name_options("give `dev_split` or `settings`", options) == "give --dev-split or --set"
-    assert name_options("`decode`, `batch` and `a b`", options) == "--decode, `batch` and `a b`"
+    assert name_options("`algorithm`, `batch` and `a b`", options) == "--decode, `batch` and `a b`"
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ def test_a_sentence_of_too_many_words_is_an_error(method, parser, monkeypatch):
 def test_the_projective_decoder_reads_shorter_sentences(parser):
     long = new_sentence(["a"] * 4001)
     with pytest.raises(FormatError, match=r"4,001 words is too long.* at most 4,000 words"):
-        list(parser.parse([long], decode="eisner"))
-    assert len(list(parser.parse([long], decode="argmax"))) == 1
+        list(parser.parse([long], algorithm="eisner"))
+    assert len(list(parser.parse([long], algorithm="argmax"))) == 1
 
 
 @pytest.mark.parametrize("method", ["parse", "tag"])
@@ -143,8 +143,8 @@ def test_unusual_words_and_a_long_sentence_parse(tiny, encoder, words):
 
 def test_the_algorithm_can_be_set_and_unknown_options_are_rejected(tiny, parser):
     for algorithm in ("mst", "eisner", "argmax"):
-        assert len(list(parser.parse(tiny, decode=algorithm))) == len(tiny)
-    for wrong in ({"decode": "best"}, {"root": "several"}, {"tags": "some"}):
+        assert len(list(parser.parse(tiny, algorithm=algorithm))) == len(tiny)
+    for wrong in ({"algorithm": "best"}, {"root": "several"}, {"tags": "some"}):
         with pytest.raises(ValueError, match=r"best|several|some"):
             list(parser.parse(tiny, **wrong))
 

@@ -56,7 +56,9 @@ def test_progress_is_shown_and_changes_nothing(action, name, model, tmp_path, mo
 def test_notes_are_given_on_calibration_and_lost_columns(model, tmp_path):
     notes = []
     options = {"output": str(tmp_path / "out.json"), "format": "json"}
-    annotate_files(make_job(model, TINY, options={"prob": "local"}, **options), notes.append)
+    annotate_files(
+        make_job(model, TINY, options={"probabilities": "local"}, **options), notes.append
+    )
     assert notes == ["this model is not calibrated; the probabilities may be too high or too low"]
     words = json.loads((tmp_path / "out.json").read_text().splitlines()[0])["words"]
     assert all(0 < word["arc_prob"] <= 1 for word in words)

@@ -170,7 +170,6 @@ def test_a_signal_is_no_success(monkeypatch):
             1,
             "--distribute ray needs Ray: pip install 'depkit-parser[ray]'",
         ),
-        (["--engine", "ray"], 1, "--distribute ray needs Ray"),
         (["--address", "auto"], 2, "--address: it needs --distribute ray as well"),
         (["--distribute", "ray", "--address", "127.0.0.1:1"], 1, "127.0.0.1:1: Connection refused"),
         (["--distribute", "ray", "--device", "cuda:1"], 2, "give --device cuda"),

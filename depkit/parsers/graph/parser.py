@@ -38,8 +38,8 @@ class GraphParser(Parser):
     """A dependency parser that scores arcs and labels, and decodes the best tree."""
 
     options: ClassVar[Mapping[str, Sequence[str]]] = {
-        "decode": (*get_args(Algorithm), MBR), "root": ("single", "multi"),
-        "prob": ("local", "marginal"), "passes": (), "heads": ("keep",), "best": (),
+        "algorithm": (*get_args(Algorithm), MBR), "root": ("single", "multi"),
+        "probabilities": ("local", "marginal"), "passes": (), "heads": ("keep",), "best": (),
         "valid": ("ud",),
     }  # fmt: skip
 
@@ -53,14 +53,14 @@ class GraphParser(Parser):
         decode(scores, np.array([2]), self.config.decoder.algorithm, compile=True)
 
     def decode(self, scores: Any, num_words: np.ndarray, **options: str) -> np.ndarray:
-        """Decode the heads of a batch; options: `decode` and `root`, as for `parse`."""
+        """Decode the heads of a batch; options: `algorithm` and `root`, as for `parse`."""
         return decode_heads(
             scores, num_words, self._choose_decoding(**options), self.engine.kind == "cuda"
         )
 
-    def _choose_decoding(self, decode: str = "", root: str = "") -> Decoding:
+    def _choose_decoding(self, algorithm: str = "", root: str = "") -> Decoding:
         decoder = self.config.decoder
-        return Decoding(decode or decoder.algorithm, (root or decoder.root) == "single")
+        return Decoding(algorithm or decoder.algorithm, (root or decoder.root) == "single")
 
     @cached_property
     def valid_labels(self) -> ValidLabels:
@@ -78,7 +78,7 @@ class GraphParser(Parser):
     def check_request(
         self, sentences: Iterable[Sentence], *, heads: str = "", best: int = 1, **options: str
     ) -> Iterator[Sentence]:
-        decoding = self._choose_decoding(options.get("decode", ""), options.get("root", ""))
+        decoding = self._choose_decoding(options.get("algorithm", ""), options.get("root", ""))
         if best > 1 and decoding.algorithm == "argmax":
             raise ConfigError("`best` needs a decoder of trees; argmax finds one head of each word")
         if options.get("valid"):
@@ -119,7 +119,7 @@ class GraphParser(Parser):
         sentences: Sequence[Sentence],
         tags: str,
         *,
-        prob: str = "",
+        probabilities: str = "",
         heads: str = "",
         best: int = 1,
         valid: str = "",
@@ -129,10 +129,10 @@ class GraphParser(Parser):
         if decoding.algorithm == "eisner":
             check_lengths(sentences, MAX_CUBIC_WORDS)
         if heads or valid or best > 1 or decoding.algorithm == MBR:
-            request = Request(*decoding, best, heads == "keep", valid == "ud", prob)
+            request = Request(*decoding, best, heads == "keep", valid == "ud", probabilities)
             results = parse_candidates(self, batch, sentences, tags, request=request)
             return results if best > 1 else [trees[0] for trees in results]
-        return self._parse_one_tree(batch, sentences, tags, prob=prob, **options)
+        return self._parse_one_tree(batch, sentences, tags, probabilities=probabilities, **options)
 
     def _parse_one_tree(
         self,
@@ -140,7 +140,7 @@ class GraphParser(Parser):
         sentences: Sequence[Sentence],
         tags: str,
         *,
-        prob: str,
+        probabilities: str,
         **options: str,
     ) -> list[Sentence]:
         """Parse a batch with scores and labels that stay on the device."""
@@ -150,10 +150,10 @@ class GraphParser(Parser):
         temperatures = self.config.calibration
         unknown = self.tagging.unknown_words(sentences)
         arrays = scores.annotate(
-            heads, root_label=self.root_label, unknown=unknown, probabilities=prob,
+            heads, root_label=self.root_label, unknown=unknown, probabilities=probabilities,
             temperatures=temperatures,
         )  # fmt: skip
-        if prob == "marginal":
+        if probabilities == "marginal":
             single_root = self._choose_decoding(**options).single_root
             arrays["arc_probability"] = head_marginals(
                 arrays.pop("arc"), heads, num_words, single_root, temperature=temperatures.marginal

@@ -119,7 +119,7 @@ def test_graphs_give_the_results_of_torch(kind, tiny, tmp_path):
         values = [
             [
                 float(value)
-                for sentence in each.parse(sentences, prob=probabilities)
+                for sentence in each.parse(sentences, probabilities=probabilities)
                 for misc in sentence.column("misc")
                 for value in re.findall(r"Prob=([\d.]+)", misc)
             ]
@@ -224,7 +224,7 @@ def two_engines(tiny, tmp_path_factory):
 
 @pytest.mark.parametrize(
     "options",
-    [{"best": 4}, {"decode": "mbr"}, {"heads": "keep", "prob": "marginal"}],
+    [{"best": 4}, {"algorithm": "mbr"}, {"heads": "keep", "probabilities": "marginal"}],
     ids=str,
 )
 def test_decoding_on_the_host_gives_the_results_of_torch(options, tiny, two_engines):
@@ -243,10 +243,10 @@ def test_decoding_on_the_host_gives_the_results_of_torch(options, tiny, two_engi
 
 def test_results_do_not_depend_on_the_batch(bundled, tiny):
     sentences = [*tiny, *(new_sentence(s.form[:n]) for n in (1, 3, 5) for s in tiny)]
-    expected = texts(bundled.parse(sentences, "predict", prob="local"))
+    expected = texts(bundled.parse(sentences, "predict", probabilities="local"))
 
     def parse(parser, sentences, **options):
-        return texts(parser.parse(sentences, "predict", prob="local", **options))
+        return texts(parser.parse(sentences, "predict", probabilities="local", **options))
 
     assert parse(bundled, sentences, batch_tokens=40) == expected
     assert parse(bundled, sentences[::-1])[::-1] == expected

@@ -99,7 +99,7 @@ def test_confidence_is_that_of_the_parsed_trees(tiny, monkeypatch):
     parser = make_random_parser(tiny, 1)
     monkeypatch.setattr("depkit.parsers.graph.temperatures.calibration_error.__defaults__", (1,))
     _, report = calibrate(parser, tiny)
-    parsed = list(parser.parse(tiny, prob="local"))
+    parsed = list(parser.parse(tiny, probabilities="local"))
     scores = evaluate(tiny, parsed)
     cells = [cell.split("|")[-2:] for sentence in parsed for cell in sentence.column("misc")]
     arc, label = np.array([[float(p.partition("=")[2]) for p in pair] for pair in cells]).T

@@ -97,7 +97,7 @@ def test_the_best_tree_that_contains_the_annotation(tiny, parser, algorithm, roo
             value = np.where(agree, marginals[np.arange(n), every].sum(1), -np.inf)
         annotated.append(sentence)
         expected.append((every, value))
-    parsed = parser.parse(annotated, heads="keep", decode=algorithm, root=root)
+    parsed = parser.parse(annotated, heads="keep", algorithm=algorithm, root=root)
     for sentence, (every, value) in zip(parsed, expected, strict=True):
         (index,) = np.flatnonzero((every == sentence.head).all(1))
         assert value[index] == pytest.approx(value.max(), rel=1e-4, abs=1e-4)
@@ -117,7 +117,7 @@ def test_annotated_labels_stay_and_restricted_ones_are_obeyed(tiny, parser):
         for sentence, keep in zip(gold, some, strict=True)
     ]
     for sentence, before, keep in zip(
-        parser.parse(partial, heads="keep", prob="marginal"), gold, some, strict=True
+        parser.parse(partial, heads="keep", probabilities="marginal"), gold, some, strict=True
     ):
         assert (np.array(sentence.head) == before.head)[keep].all()
         assert (np.array(sentence.deprel) == before.deprel)[keep].all()
@@ -141,7 +141,7 @@ def test_probabilities_are_those_given_the_annotation(tiny, parser, kind):
     for n in (2, 3, 4, 5):
         sentence, every, agree = annotate(rng, draw_sentence(rng, n, tiny), True, False)
         score = arc_scores(parser, sentence)
-        parsed = parser([sentence], heads="keep", prob=kind)[0]
+        parsed = parser([sentence], heads="keep", probabilities=kind)[0]
         written = [float(cell.split("ArcProb=")[1][:6]) for cell in parsed.column("misc")]
         if kind == "marginal":
             weight = np.exp(tree_scores(score / WARM.marginal, every)) * agree
@@ -154,7 +154,7 @@ def test_probabilities_are_those_given_the_annotation(tiny, parser, kind):
 
 def test_without_annotation_nothing_changes(tiny, parser):
     blank = [sentence.with_tree([-1] * len(sentence), ["_"] * len(sentence)) for sentence in tiny]
-    for options in ({}, {"decode": "eisner"}, {"prob": "marginal"}):
+    for options in ({}, {"algorithm": "eisner"}, {"probabilities": "marginal"}):
         expected = texts(parser.parse(blank, **options))
         assert texts(parser.parse(blank, heads="keep", **options)) == expected
     two_threads = replace(parser, threads=2)
@@ -168,7 +168,7 @@ def test_without_annotation_nothing_changes(tiny, parser):
         ({"head": [2, 1, -1]}, {}, r"2: s: the annotated heads form a cycle through word 1"),
         ({"head": [-1, 2, -1]}, {}, r"3: s: .* cycle through word 2"),
         ({"head": [0, -1, 0]}, {}, r"4: s: words 1 and 3 have the head 0"),
-        ({"head": [3, 0, -1]}, {"decode": "eisner"}, "arcs of words 2 and 1 cross"),
+        ({"head": [3, 0, -1]}, {"algorithm": "eisner"}, "arcs of words 2 and 1 cross"),
         ({"misc": ["Heads=2", "Heads=1", "_"]}, {}, r"2: s: no tree agrees with the annotated"),
         ({"misc": ["Heads=9", "_", "_"]}, {}, "Heads in MISC is '9', not a word's number"),
         ({"misc": ["_", "NotHead=x", "_"]}, {}, r"3: s: NotHead in MISC is 'x'"),
@@ -246,7 +246,7 @@ def test_what_cannot_be_combined_is_refused(tiny, parser):
     sentence = new_sentence(["a", "b"])
     for options, message in (
         ({"best": 0}, "`best` is 0"),
-        ({"best": 2, "decode": "argmax"}, "`best` needs a decoder of trees"),
+        ({"best": 2, "algorithm": "argmax"}, "`best` needs a decoder of trees"),
         ({"heads": "drop"}, "heads can be "),
         ({"heads": "keep", "passes": 2}, "`passes` excludes `heads`"),
     ):

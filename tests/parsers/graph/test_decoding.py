@@ -116,7 +116,7 @@ def predict_batch(parser, batch, sentences, decoding):
         if decoding is None:
             return parser.tag_batch(batch, sentences, "predict")
         algorithm, single, kind = decoding
-        options = {"decode": algorithm, "root": ROOTS[single], "prob": kind}
+        options = {"algorithm": algorithm, "root": ROOTS[single], "probabilities": kind}
         return parser.parse_batch(batch, sentences, "predict", **options)
 
 

@@ -52,7 +52,7 @@ def test_written_probabilities_agree_with_the_scores(tiny, root, is_ensemble):
     parser = set_calibration(parser)
     plain = list(parser.parse(tiny))
     for kind in ("local", "marginal"):
-        for before, sentence in zip(plain, parser.parse(tiny, prob=kind), strict=True):
+        for before, sentence in zip(plain, parser.parse(tiny, probabilities=kind), strict=True):
             assert remove_misc(sentence) == remove_misc(before)
             arc, label = compute_scores(parser, sentence)
             if kind == "local":
@@ -75,8 +75,8 @@ def test_written_probabilities_agree_with_the_scores(tiny, root, is_ensemble):
 def test_batches_and_threads_do_not_change_probabilities(tiny):
     parser = make_random_parser(tiny, 1)
     parallel = replace(parser, threads=2)
-    parsed = parallel.parse(tiny, batch_tokens=40, prob="marginal")
-    assert texts(parsed) == texts(parser.parse(tiny, prob="marginal"))
+    parsed = parallel.parse(tiny, batch_tokens=40, probabilities="marginal")
+    assert texts(parsed) == texts(parser.parse(tiny, probabilities="marginal"))
 
 
 def test_an_ensemble_does_not_have_the_temperatures_of_its_members(tiny):
@@ -89,14 +89,14 @@ def test_an_ensemble_does_not_have_the_temperatures_of_its_members(tiny):
 def test_probabilities_that_cannot_be_computed_or_written_are_errors(tiny, monkeypatch):
     parser = make_parser(tiny)
     with pytest.raises(ValueError, match="local or marginal, not 'global'"):
-        list(parser.parse(tiny, prob="global"))
+        list(parser.parse(tiny, probabilities="global"))
     with pytest.raises(FormatError, match="conllx has no column MISC"):
-        list(parser.parse([new_sentence(["a"], format=CONLLX)], prob="local"))
+        list(parser.parse([new_sentence(["a"], format=CONLLX)], probabilities="local"))
     monkeypatch.setattr(base, "MAX_MARGINAL_WORDS", 3)
     long = new_sentence(list("abcd"))
     with pytest.raises(FormatError, match=r"4 words is too long for marginals.* to 3 words"):
-        list(parser.parse([long], prob="marginal"))
-    assert len(list(parser.parse([long], prob="local"))) == 1
+        list(parser.parse([long], probabilities="marginal"))
+    assert len(list(parser.parse([long], probabilities="local"))) == 1
 
 
 @pytest.fixture(scope="module")

@@ -45,8 +45,8 @@ def draw_sentences(seed, count):
         yield new_sentence([f"w{i}" for i in range(n)], {"upos": tags.tolist()})
 
 
-@pytest.mark.parametrize("options", [{}, {"decode": "eisner"}, {"decode": "mbr"},
-                                     {"root": "multi", "prob": "marginal"}])  # fmt: skip
+@pytest.mark.parametrize("options", [{}, {"algorithm": "eisner"}, {"algorithm": "mbr"},
+                                     {"root": "multi", "probabilities": "marginal"}])  # fmt: skip
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_rule_is_broken(treebank, seed, options):
     parser = make_random_parser(treebank, seed)
@@ -106,7 +106,7 @@ def test_attaching_punctuation_changes_nothing_else():
 
 def test_what_has_no_valid_trees_is_refused(tiny, treebank, tmp_path, capfd):
     parser = make_random_parser(treebank, 1)
-    for options in ({"heads": "keep"}, {"best": 2}, {"decode": "argmax"}):
+    for options in ({"heads": "keep"}, {"best": 2}, {"algorithm": "argmax"}):
         with pytest.raises(ValueError, match="`valid` excludes"):
             parser(["a b".split()], valid="ud", **options)
     strange = [s.with_columns({"deprel": ["SBJ", *s.deprel[1:]]}) for s in treebank]
