@@ -62,9 +62,20 @@ def check_family_settings(config: ParserConfig, written: dict[str, Any]) -> None
 
 
 def make_parser_config(tables: dict[str, Any]) -> ParserConfig:
-    """Make a parser's configuration from the tables of a TOML file. Raises ConfigError."""
-    name = tables.get("family", "biaffine")
+    """Make a parser's configuration from the tables of a TOML file. Raises ConfigError.
+
+    Without a key `family`, scorer.tree=false marks a tagger; the default is a biaffine parser.
+    """
+    scorer = tables.get("scorer")
+    tree = None
+    if isinstance(scorer, dict):
+        tree = scorer.get("tree")
+        scorer = {key: value for key, value in scorer.items() if key != "tree"}
+        tables = tables | {"scorer": scorer}
+    name = tables.get("family", "tagger" if tree is False else "biaffine")
     if name not in list(FAMILIES):  # a name in the file may be a list, which cannot be hashed
         raise ConfigError(f"family is {name!r}; it can be {', '.join(FAMILIES)}")
+    if tree is not None and (name, tree) not in (("biaffine", True), ("tagger", False)):
+        raise ConfigError(f"scorer.tree is {tree!r}, but family is {name!r}; leave scorer.tree out")
     other_configs = [family.config for family in FAMILIES.values() if family.name != name]
     return from_dict(FAMILIES[name].config, tables | {"family": name}, others=other_configs)

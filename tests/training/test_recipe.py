@@ -151,8 +151,9 @@ def test_settings_override_the_file_and_the_file_the_recipe(tmp_path):
         (("factored", None, ["training.keep=last"]), "choose another schedule"),
         (("selfatt", None, ["encoder.attend=[content]"]), "attend can only be set with"),
         (("factored", None, ["encoder.attend=['content', 'both']"]), "2 entries for 8"),
-        (("bilstm", None, ["family=tagger", "training.select=LAS"]), "family=tagger it can be"),
+        (("bilstm", None, ["scorer.tree=false", "training.select=LAS"]), "family=tagger it can be"),
         (("bilstm", None, ["training.select=tags"]), "family=biaffine it can be LAS, UAS"),
+        (("bilstm", None, ["family=tagger", "scorer.tree=true"]), "leave scorer.tree out"),
         (("bilstm", None, ["family=easyfirst"]), "family is 'easyfirst'; it can be biaffine"),
         (("bilstm", None, ["calibration.arc=2"]), "calibration .* cannot be set"),
         (("tagger", None, ["scorer.predict=[]"]), "nothing to predict"),
@@ -228,8 +229,10 @@ def test_a_file_names_the_recipe_that_it_changes(tmp_path):
 
 def test_a_parser_without_trees_is_a_tagger():
     assert make_recipe("tagger").parser.family == "tagger"
-    assert make_recipe("bilstm", settings=["family=tagger"]).parser.family == "tagger"
-    assert make_recipe("bilstm").parser.family == "biaffine"
+    for setting in ("family=tagger", "scorer.tree=false"):
+        assert make_recipe("bilstm", settings=[setting]).parser.family == "tagger"
+    recipe = make_recipe("bilstm", settings=["scorer.tree=true"])
+    assert recipe == make_recipe("bilstm") and recipe.parser.family == "biaffine"
 
 
 def test_a_recipe_written_as_toml_is_read_unchanged():
