@@ -4,6 +4,7 @@ A parser that will read predicted tags must be trained on predicted tags. Gold t
 this, and so are the predictions of a tagger for its own training data.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,7 +22,7 @@ from depkit.parsers.inputs.dataset import layout, split_context
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.torch_loading import load_on_torch
 from depkit.training import run
-from depkit.training.data import read_sentences, resolve_auto, split_dev
+from depkit.training.data import read_sentences, resolve_auto
 from depkit.training.job import BaseJob
 from depkit.training.loop import train
 from depkit.training.plan import Plan
@@ -29,7 +30,7 @@ from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
 from depkit.training.sources import VectorFile, load_sources
 
-DEV_SHARE = 0.05  # share of a tagger's sentences that is used to select its best epoch
+DEV_FOLDS = 20  # one of so many folds of a tagger's sentences is used to select its best epoch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +90,9 @@ def jackknife(
     """
     folds = job.folds
     _check_arguments(sentences, recipe, folds, bool(job.elmo))
-    fold_of = assign_folds(len(sentences), folds, job.seed)
-    # At least one sentence is needed to select the epoch. A share of 1 / n could give none, as
-    # n * (1 / n) can be 0.99... in floating point.
+    fold_of = assign_folds(sentences, folds, job.seed)
     others = [np.flatnonzero(fold_of != fold).tolist() for fold in range(folds)]
-    splits = [split_dev(indices, max(DEV_SHARE, 1.5 / len(indices))) for indices in others]
+    splits = [_split_dev(sentences, indices, job.seed) for indices in others]
     for _, dev_indices in splits:
         run.check_dev_scores(recipe, [sentences[i] for i in dev_indices])
     files = [VectorFile(path, sentences) for path in job.elmo]
@@ -126,16 +125,57 @@ def jackknife(
     return [tagged[i] for i in range(len(sentences))]
 
 
-def assign_folds(count: int, folds: int, seed: int) -> np.ndarray:
-    """Return the fold of each of `count` sentences, [count], 0 to folds - 1.
+def assign_folds(sentences: Sequence[Sentence], folds: int, seed: int) -> np.ndarray:
+    """Return the fold of each sentence, [sentence], 0 to folds - 1.
 
-    The result depends only on the arguments: sentences are assigned to the folds in turn, in the
-    order of the SHA-256 of "SEED INDEX". The folds' sizes differ by at most one.
+    Sentences with the same words, whatever the spaces between them, are in the same fold, because a
+    parser that was trained on one of them has seen them all. Each group of such sentences is
+    assigned to the fold that has the fewest sentences so far: first the largest groups, and those
+    of the same size in the order of the SHA-256 of "SEED WORDS". If no sentence occurs twice, the
+    folds' sizes differ by at most one. The order of the sentences has no influence.
+
+    Raises DataError if there are fewer different sentences than folds.
     """
-    order = sorted(range(count), key=lambda i: sha256(f"{seed} {i}".encode()).digest())
-    fold_of = np.empty(count, dtype=np.int64)
-    fold_of[order] = np.arange(count) % folds
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for index, words in enumerate(map(_joined_words, sentences)):
+        groups[words].append(index)
+    if len(groups) < folds:
+        raise DataError(
+            f"{sentences[0].file if sentences else 'train'}: too few different sentences"
+            f" ({len(groups)}) for {folds} folds"
+        )
+
+    def position(words: str) -> tuple[int, bytes]:
+        data = f"{seed} {words}".encode(errors="surrogatepass")
+        return -len(groups[words]), sha256(data).digest()
+
+    sizes = [0] * folds
+    fold_of = np.empty(len(sentences), dtype=np.int64)
+    for words in sorted(groups, key=position):
+        fold = sizes.index(min(sizes))
+        fold_of[groups[words]] = fold
+        sizes[fold] += len(groups[words])
     return fold_of
+
+
+def _joined_words(sentence: Sentence) -> str:
+    return "".join("".join(sentence.form).split())
+
+
+def _split_dev(
+    sentences: Sequence[Sentence], indices: Sequence[int], seed: int
+) -> tuple[list[int], list[int]]:
+    """Divide the sentences with these indices into training and dev sentences.
+
+    No dev sentence has the same words as a training sentence. Raises DataError if all have the same
+    words.
+    """
+    chosen = [sentences[i] for i in indices]
+    folds = max(2, min(DEV_FOLDS, len(set(map(_joined_words, chosen)))))
+    # The last fold has the fewest sentences that occur often.
+    is_dev = assign_folds(chosen, folds, seed) == folds - 1
+    index = np.array(indices)
+    return index[~is_dev].tolist(), index[is_dev].tolist()
 
 
 def accuracies(
@@ -158,10 +198,10 @@ def _check_arguments(
     min_sentences = max(folds, 4)
     if folds < 2:
         raise ConfigError(f"the number of folds is {folds}; it must be 2 or more")
-    if len(sentences) < min_sentences:
+    if (count := len(set(map(_joined_words, sentences)))) < min_sentences:
         raise DataError(
-            f"{sentences[0].file if sentences else 'train'}: {len(sentences)} sentences are too"
-            f" few for {folds} folds, which need at least {min_sentences}"
+            f"{sentences[0].file if sentences else 'train'}: too few different sentences ({count})"
+            f" for {folds} folds, which need at least {min_sentences}"
         )
     if not recipe.parser.predicted_tags:
         raise ConfigError(

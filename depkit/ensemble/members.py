@@ -15,7 +15,6 @@ import torch
 from depkit.corpus.io import PathLike
 from depkit.ensemble.jackknife import assign_folds
 from depkit.files.atomic import atomic_directory, copy_directory
-from depkit.files.errors import DataError
 from depkit.files.lock import lock_directory
 from depkit.files.progress import ProgressBars
 from depkit.parsers.ensemble_config import Mean
@@ -86,8 +85,7 @@ def prepare_recipes(
                 f" for all with `{name}`"
             )
     data = read_data(first.parser, job)
-    if len(data.train) < job.folds:
-        raise DataError(f"{len(data.train)} sentences are too few for {job.folds} folds")
+    assign_folds(data.train, job.folds, job.seed)  # raises DataError if that is impossible
     plans: dict[str, Plan] = {}
     notes: list[str] = []
     for name, recipe in recipes.items():
@@ -133,7 +131,7 @@ def train_member(
     if reused_member:
         progress.say(f"{name} is copied from {reused_member.parent}")
         _copy_model(reused_member, directory)
-    fold_of = assign_folds(len(plan.train), job.folds, job.seed)
+    fold_of = assign_folds(plan.train, job.folds, job.seed)
     indices = np.flatnonzero(fold_of != member).tolist()
     sizes, _ = layout(plan.train)
     plan = replace(

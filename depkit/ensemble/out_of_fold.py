@@ -14,7 +14,7 @@ from depkit.convert.formats import convert
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
 from depkit.ensemble.jackknife import assign_folds
-from depkit.files.digest import digest_forms
+from depkit.files.digest import digest, digest_forms
 from depkit.parsers.base import Parser
 from depkit.parsers.ensemble_config import EnsembleConfig, Jackknife
 from depkit.parsers.model_directory import find_model, read_ensemble
@@ -23,11 +23,17 @@ from depkit.parsers.torch_loading import load_on_torch
 from depkit.training.data import split_dev
 
 
-def describe_folds(train: Sequence[Sentence], seed: int, dev_split: float | None) -> Jackknife:
+def describe_folds(
+    train: Sequence[Sentence], folds: int, seed: int, dev_split: float | None
+) -> Jackknife:
     """Describe the division of training sentences into folds, for `annotate_out_of_fold`."""
-    return Jackknife(
-        len(train), seed, digest_forms(sentence.form for sentence in train), dev_split or 0.0
-    )
+    recorded = _digest_folds(train, assign_folds(train, folds, seed))
+    return Jackknife(len(train), seed, recorded, dev_split or 0.0)
+
+
+def _digest_folds(train: Sequence[Sentence], fold_of: np.ndarray) -> str:
+    """Digest the forms and the folds of the training sentences."""
+    return digest(digest_forms(sentence.form for sentence in train), str(fold_of.tolist()))
 
 
 def annotate_out_of_fold(
@@ -100,14 +106,14 @@ def find_annotators(sentences: Sequence[Sentence], config: EnsembleConfig) -> np
     train: Sequence[int] = range(len(sentences))
     if jackknife.dev_split and len(sentences) > 1:
         train, _ = split_dev(train, jackknife.dev_split)
-    if (
-        len(train) != jackknife.sentences
-        or digest_forms(sentences[i].form for i in train) != jackknife.digest
-    ):
+    train_sentences = [sentences[i] for i in train]
+    if is_same := len(train) == jackknife.sentences:
+        annotator[list(train)] = fold_of = assign_folds(train_sentences, folds, jackknife.seed)
+        is_same = _digest_folds(train_sentences, fold_of) == jackknife.digest
+    if not is_same:
         raise ConfigError(
             f"give the training files of the ensemble, in the same order; it was trained on"
             f" {jackknife.sentences} sentences, but the files contain {len(train)}"
             f"{' different ones' * (len(train) == jackknife.sentences)}"
         )
-    annotator[list(train)] = assign_folds(len(train), folds, jackknife.seed)
     return annotator

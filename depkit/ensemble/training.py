@@ -76,7 +76,7 @@ def _train_and_combine(
     for member, name in enumerate(job.names):  # for a finished member, this only reads its state
         say(f"member {member + 1} of {job.folds}, {name}")
         states[name] = train_member(job, plans[job.member_recipe(member)], member)
-    jackknife = describe_folds(first.train, job.seed, job.dev_split)
+    jackknife = describe_folds(first.train, job.folds, job.seed, job.dev_split)
     write_ensemble(job.directory, EnsembleConfig(job.names, job.mean, jackknife=jackknife))
     # Contextual vectors of dev from files, which no member can compute when it parses.
     sources = [plan.sources for plan in plans.values()]

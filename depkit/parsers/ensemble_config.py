@@ -19,7 +19,7 @@ class Jackknife:
 
     sentences: int = 0  # number of training sentences; 0 if the folds are not known
     seed: int = setting(1, maximum=math.inf)
-    digest: str = ""  # of the forms of the training sentences
+    digest: str = ""  # of the forms of the training sentences and of their folds
     # share of the sentences of the training files that were dev sentences instead
     dev_split: float = 0.0
 

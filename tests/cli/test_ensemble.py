@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -80,7 +81,7 @@ def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
         (["-o", "{tmp}/new", "--recipes", "a/x.toml,b/x.toml"], 2, "the same name"),
         (["-o", "{tmp}/new", "--recipes", "{tmp}/none.toml"], 1, "No such file"),
         (["-o", "{tmp}/new", "--folds", "1"], 2, "--folds"),
-        (["-o", "{tmp}/new", "--folds", "25"], 1, "24 sentences are too few for 25 folds"),
+        (["-o", "{tmp}/new", "--folds", "25"], 1, "too few different sentences (24) for 25 folds"),
         (["-o", "{tmp}/new", "--dev-split", "0.1"], 2, "either --dev or --dev-split"),
         (["-o", "{tmp}/new", "--device", "cpu,tpu"], 2, "no device 'tpu'"),
         (["-o", "{tmp}/new", "--reuse", "{tmp}"], 1, "there is no ensemble"),
@@ -120,7 +121,7 @@ def test_out_of_fold_parses_are_those_of_the_member_that_did_not_see_the_sentenc
                   ("fold-1-bilstm", "fold-2-bilstm")]  # fmt: skip
     expected = [list(map(str, predict(gold))) for predict in by_members]
     assert expected[0] != expected[1]
-    folds = assign_folds(len(gold), 2, seed=1).tolist()
+    folds = assign_folds(gold, 2, seed=1).tolist()
     parsed = list(map(str, depkit.read(out)))
     assert parsed == [expected[fold][i] for i, fold in enumerate(folds)]
 
@@ -160,10 +161,14 @@ def test_out_of_fold_parses_need_the_training_files(ensemble, tmp_path, capfd):
 
 def test_dev_sentences_of_a_split_are_annotated_by_the_whole_ensemble(tiny):
     train, dev = split_dev(tiny, 0.25)
-    config = EnsembleConfig(["a", "b"], jackknife=describe_folds(train, 3, 0.25))
+    config = EnsembleConfig(["a", "b"], jackknife=describe_folds(train, 2, 3, 0.25))
     annotators = find_annotators(tiny, config).tolist()
     by_sentence = dict(zip(map(str, tiny), annotators, strict=True))
     assert [by_sentence[str(s)] for s in dev] == [2] * 6
-    assert [by_sentence[str(s)] for s in train] == assign_folds(18, 2, 3).tolist()
+    assert [by_sentence[str(s)] for s in train] == assign_folds(train, 2, 3).tolist()
+    config = EnsembleConfig(["a", "b"], jackknife=describe_folds(train, 2, 4, 0.25))
+    config = replace(config, jackknife=replace(config.jackknife, seed=3))  # other folds
+    with pytest.raises(ConfigError, match="18 different ones"):
+        find_annotators(tiny, config)
     with pytest.raises(ConfigError, match="does not say which sentences"):
         find_annotators(tiny, EnsembleConfig(["a", "b"]))

@@ -168,7 +168,10 @@ def test_bad_data_and_paths_are_reported_in_one_line_with_status_1(tmp_path, cap
     contents = {
         "no sentences": "",
         "there are no tags to learn: UPOS, XPOS, FEATS, LEMMA are all _": word * 9,
-        ": 2 sentences are too few for 3 folds": word.replace("_\t_\t_\t_\t0", "a\tX\t_\t_\t0") * 2,
+        ": too few different sentences (1) for 3 folds": word.replace(
+            "_\t_\t_\t_\t0", "a\tX\t_\t_\t0"
+        )
+        * 2,
         ":1: ": "Time flies.\n" * 9,
     }
     for message, content in contents.items():

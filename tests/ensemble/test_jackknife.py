@@ -42,16 +42,59 @@ SMALL = Recipe(CONFIG, training=Training(epochs=1, batch_tokens=60, precision="f
 
 @pytest.mark.parametrize(("count", "folds"), [(4, 2), (10, 10), (23, 5), (24, 3), (1000, 7)])
 def test_folds_cover_all_and_are_nearly_equal(count, folds):
-    fold_numbers = assign_folds(count, folds, seed=1)
+    fold_numbers = assign_folds(sentences_of(map(str, range(count))), folds, seed=1)
     sizes = [int((fold_numbers == number).sum()) for number in range(folds)]
     assert sum(sizes) == count == len(fold_numbers)
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_folds_depend_only_on_the_seed():
+def sentences_of(texts):
+    """Return sentences with these words, which are divided by spaces."""
+    return [new_sentence(text.split(), {}) for text in texts]
+
+
+def test_folds_depend_only_on_the_words_and_the_seed():
     # The digests that sha256sum computes of "1 0" to "1 5" have the order 1, 3, 5, 0, 4, 2.
-    assert assign_folds(6, 2, seed=1).tolist() == [1, 0, 1, 1, 0, 0]
-    assert assign_folds(100, 2, seed=1).tolist() != assign_folds(100, 2, seed=2).tolist()
+    assert assign_folds(sentences_of("012345"), 2, seed=1).tolist() == [1, 0, 1, 1, 0, 0]
+    assert assign_folds(sentences_of("543210"), 2, seed=1).tolist() == [0, 0, 1, 1, 0, 1]
+    many = sentences_of(map(str, range(100)))
+    assert assign_folds(many, 2, seed=1).tolist() != assign_folds(many, 2, seed=2).tolist()
+
+
+def test_sentences_with_the_same_words_are_in_the_same_fold():
+    # 0 to 5 in the order above, after the sentences that occur 4 times and twice.
+    texts = [
+        "can not",
+        "0",
+        "1",
+        "Yes .",
+        "2",
+        "cannot",
+        "3",
+        "Yes .",
+        "4",
+        "5",
+        "cannot",
+        "cannot",
+    ]
+    folds = assign_folds(sentences_of(texts), 2, seed=1).tolist()
+    assert [folds[i] for i in (0, 5, 10, 11)] == [0] * 4 and folds[3] == folds[7] == 1
+    # The second fold has two sentences fewer, so that 1 and 3 are added to it.
+    assert [folds[texts.index(text)] for text in "135042"] == [1, 1, 0, 1, 0, 1]
+    with pytest.raises(DataError, match=r"different sentences \(2\) for 3 folds"):
+        assign_folds(sentences_of(["a"] * 9 + ["b"]), 3, seed=1)
+
+
+@pytest.mark.parametrize("copies", [2, 300])
+def test_no_sentence_is_in_two_parts(copies):
+    texts = [f"{i}" for i in range(60)] * copies
+    sentences = sentences_of([*texts, *["Yes ."] * 100])
+    train, dev = module._split_dev(sentences, range(0, len(sentences), 2), 1)
+    words = [{" ".join(sentences[i].form) for i in part} for part in (train, dev)]
+    assert sorted(train + dev) == list(range(0, len(sentences), 2))
+    assert not words[0] & words[1] and 0 < len(dev) < len(train) / 9
+    with pytest.raises(DataError, match=r"too few different sentences \(1\)"):
+        module._split_dev(sentences_of(["a"] * 4), range(4), 1)
 
 
 @pytest.fixture
@@ -69,7 +112,7 @@ def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, trainings):
         for i, sentence in enumerate(tiny)
     ]
     tagged = jackknife(marked, resolve_auto(SMALL, marked), 3, tmp_path)
-    fold_numbers = assign_folds(24, 3, seed=1)
+    fold_numbers = assign_folds(tiny, 3, seed=1)
     assert [sentence.form for sentence in tagged] == [sentence.form for sentence in tiny]
     assert len(trainings()) == 3
     for number, (train, dev) in enumerate(trainings()):
@@ -84,7 +127,8 @@ def test_a_tagger_has_never_seen_its_fold(tiny, tmp_path, trainings):
 
 
 def test_with_many_sentences_a_twentieth_is_dev(tiny, tmp_path, trainings):
-    many = [tiny[i % 24] for i in range(120)]
+    many = sentences_of(map(str, range(120)))
+    many = [sentence.with_columns({"upos": ["NUM"]}) for sentence in many]
     jackknife(many, resolve_auto(SMALL, many), 2, tmp_path)
     assert [(len(train), len(dev)) for train, dev in trainings()] == [(57, 3), (57, 3)]
 
@@ -116,7 +160,7 @@ def test_the_seed_determines_the_tags(tiny, tmp_path):
 
 
 def test_gold_values_of_a_column_that_one_fold_lacks_are_not_copied(tiny, tmp_path):
-    fold_numbers = assign_folds(24, 2, seed=1).tolist()
+    fold_numbers = assign_folds(tiny, 2, seed=1).tolist()
     half = [
         sentence if fold else sentence.with_columns({"feats": ["_"] * len(sentence)})
         for sentence, fold in zip(tiny, fold_numbers, strict=True)
@@ -135,14 +179,21 @@ def test_accuracies_count_words():
     assert accuracies(gold, tagged, ["upos", "xpos"]) == {"upos": 75.0, "xpos": 50.0}
 
 
+def test_accuracies_are_those_of_eval():
+    """The order of features has no meaning, and any lemma is correct where the gold lemma is _."""
+    gold = new_sentence(["a", "b"], {"lemma": ["a", "_"], "feats": ["Y=1|X=2", "_"]})
+    tagged = gold.with_columns({"lemma": ["a", "b"], "feats": ["X=2|Y=1", "Z=1"]})
+    assert accuracies([gold], [tagged], ["lemma", "feats"]) == {"lemma": 100.0, "feats": 50.0}
+
+
 UNTAGGED = Recipe(BiaffineConfig(scorer=Scorer(predict=[])))
 
 
 @pytest.mark.parametrize(
     ("count", "folds", "recipe", "error", "message"),
     [
-        (3, 2, SMALL, DataError, r"tiny\.conllu: 3 sentences are too few for 2 .* at least 4"),
-        (9, 10, SMALL, DataError, "9 sentences are too few for 10 folds"),
+        (3, 2, SMALL, DataError, r"tiny\.conllu: too few .* \(3\) for 2 folds, .* at least 4"),
+        (9, 10, SMALL, DataError, r"too few different sentences \(9\) for 10 folds"),
         (9, 1, SMALL, ConfigError, "folds is 1"),
         (9, 3, UNTAGGED, ConfigError, "nothing to jack-knife"),
         (9, 3, Recipe(TaggerConfig(Inputs(tag=8))), ConfigError, r"inputs\.tag"),
@@ -192,6 +243,6 @@ def test_frozen_vectors_are_computed_once_for_all_folds(tiny, tmp_path, monkeypa
     assert len(list((tmp_path / "cache").rglob("*.npy"))) == 1
     # A tagger that tags by itself computes the same vectors.
     tagger = load(tmp_path / "work" / "fold-01", "cpu", "float32")
-    indices = np.flatnonzero(assign_folds(len(tiny), 3, seed=1) == 0)
+    indices = np.flatnonzero(assign_folds(tiny, 3, seed=1) == 0)
     tagged_again = tagger.tag([tiny[i] for i in indices])
     assert [sentence.upos for sentence in tagged_again] == [tagged[i].upos for i in indices]
