@@ -57,6 +57,11 @@ def base_relation(deprel: str) -> str:
     return deprel.partition(":")[0]
 
 
+def sorted_features(feats: str) -> str:
+    """Sort FEATS alphabetically and remove duplicates, because their order has no meaning."""
+    return "|".join(sorted(set(feats.split("|"))))
+
+
 def is_content(deprel: str) -> bool:
     """Return whether a word with this relation counts for CLAS, MLAS and BLEX."""
     return base_relation(deprel) in CONTENT

@@ -12,8 +12,8 @@ from itertools import zip_longest
 
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
+from depkit.corpus.universal import sorted_features
 from depkit.score.alignment import longest_common_subsequence
-from depkit.score.words import sorted_features
 
 # The columns that are compared, if both formats have them. `arc` is the head with the relation.
 COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel", "arc", "deps", "misc")

@@ -12,7 +12,7 @@ import numpy as np
 from depkit.corpus.pairing import Source, pair_sentences
 from depkit.corpus.probabilities import has_probabilities, read_probabilities
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.universal import base_relation
+from depkit.corpus.universal import base_relation, sorted_features
 from depkit.files.errors import FormatError
 from depkit.score.enhanced import Relations, RelationsBuilder, require_relations
 
@@ -43,11 +43,6 @@ class Codes(dict[str, int]):
     def add(self, values: Iterable[str]) -> list[int]:
         """Return the codes of values; each new value gets the next code."""
         return [self[value] for value in values]
-
-
-def sorted_features(feats: str) -> str:
-    """Sort FEATS alphabetically and remove duplicates, because their order has no meaning."""
-    return "|".join(sorted(set(feats.split("|"))))
 
 
 def column_codes(subtypes: str = "keep") -> dict[str, Codes]:

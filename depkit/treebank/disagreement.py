@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from depkit.corpus.probabilities import ARC_PROB, read_probabilities
 from depkit.corpus.sentence import Sentence
-from depkit.treebank.suspects import KINDS, PARSER, TAGS, Suspect
+from depkit.treebank.suspects import KINDS, PARSER, TAGS, Spellings, Suspect
 
 Value = str | int | None  # a tag, a relation or a head; None if there is none to compare
 
@@ -23,7 +23,7 @@ class _Dispute(NamedTuple):
     word: int
     kind: str
     gold_value: Value
-    gold_label: str
+    gold_text: str  # the annotation of the treebank as it is written there
     values: tuple[Value, ...]
     labels: list[str]
     probabilities: list[float | None]
@@ -54,8 +54,9 @@ def find_disagreements(
     filled: set[tuple[int, str]] = set()  # the columns that have values; number 0 is the treebank
     counts: defaultdict[tuple[int, str], Counter[tuple[Value, bool]]] = defaultdict(Counter)
     disputes: list[_Dispute] = []
+    spellings = Spellings()
     for index, (gold, parses) in enumerate(pairs):
-        values = [_values(sentence, gold) for sentence in (gold, *parses)]
+        values = [_values(sentence, gold, spellings) for sentence in (gold, *parses)]
         probabilities = [_probabilities(parse) for parse in parses]
         for kind in KINDS:
             columns = [columns[kind] for columns in values]
@@ -71,22 +72,23 @@ def find_disagreements(
                     known = [
                         column[kind][i] if kind in column else None for column in probabilities
                     ]
-                    disputes.append(
-                        _Dispute(index, i, kind, row[0], gold.deprel[i], row[1:], labels, known)
-                    )
+                    text = str(getattr(gold, kind)[i])
+                    text += f":{gold.deprel[i]}" if kind == "head" else ""
+                    disputes.append(_Dispute(index, i, kind, row[0], text, row[1:], labels, known))
     for dispute in disputes:
         if (0, dispute.kind) in filled:
             yield from _judge(dispute, filled, counts)
 
 
-def _values(sentence: Sentence, gold: Sentence) -> dict[str, Sequence[Value]]:
+def _values(sentence: Sentence, gold: Sentence, spellings: Spellings) -> dict[str, Sequence[Value]]:
     """Return for each kind the values of a sentence that can be compared with the treebank."""
     heads = [head if head >= 0 else None for head in sentence.head]
     labels = [
         label if head == gold_head and head >= 0 else None
         for label, head, gold_head in zip(sentence.deprel, sentence.head, gold.head, strict=True)
     ]
-    return {"head": heads, "deprel": labels, **{name: getattr(sentence, name) for name in TAGS}}
+    tags = {name: spellings.unify(name, getattr(sentence, name)) for name in TAGS}
+    return {"head": heads, "deprel": labels, **tags}
 
 
 def _probabilities(parse: Sentence) -> dict[str, list[float]]:
@@ -106,7 +108,7 @@ def _judge(
 
     filled, counts: as in `find_disagreements`.
     """
-    sentence, word, kind, gold_value, gold_label, values, labels, known = dispute
+    sentence, word, kind, gold_value, gold_text, values, labels, known = dispute
     voters = [number for number in range(1, len(values) + 1) if (number, kind) in filled]
     weights: defaultdict[Value, float] = defaultdict(float)
     for number in voters:
@@ -124,9 +126,8 @@ def _judge(
     probability = weights[alternative]
     if probability <= gold_probability:
         return
-    gold_text, text = str(gold_value), str(alternative)
+    text = str(alternative)
     if kind == "head":
-        gold_text += f":{gold_label}"
         text += f":{labels[values.index(alternative)]}"
     agreeing = sum(values[number - 1] == alternative for number in voters)
     evidence = f"{agreeing} of {len(voters)} parse{'s' * (len(voters) > 1)}"

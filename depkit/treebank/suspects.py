@@ -10,10 +10,24 @@ from typing import Any
 
 from depkit.corpus.pairing import quote_context
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import sorted_features
 
 TAGS = ("upos", "xpos", "feats")
 KINDS = ("head", "deprel", *TAGS)
 PARSER, VARIATION, BOTH = "parser", "variation", "both"
+
+
+class Spellings:
+    """Makes values equal that differ only in the order of features, which has no meaning."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}  # the spelling of each value that was seen first
+
+    def unify(self, column: str, values: Sequence[str]) -> Sequence[str]:
+        """Return the values of a column, those of FEATS as they were first spelled."""
+        if column != "feats":
+            return values
+        return [self._first.setdefault(sorted_features(value), value) for value in values]
 
 
 @dataclass(frozen=True, slots=True)

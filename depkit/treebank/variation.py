@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depkit.corpus.sentence import Sentence
-from depkit.treebank.suspects import TAGS, VARIATION, Suspect
+from depkit.treebank.suspects import TAGS, VARIATION, Spellings, Suspect
 
 MAX_DISTANCE = 10  # between a dependent and its head
 MAX_CONTEXT = 4  # identical words on each side
@@ -186,6 +186,7 @@ def _concatenate(sentences: Sequence[Sentence]) -> _Words:
     codes: dict[str, dict[str, int]] = {name: {} for name in ("form", "deprel", *TAGS)}
     columns: dict[str, list[int]] = {name: [0] for name in codes}
     head, sentence_index, word_index = [-1], [0], [0]
+    spellings = Spellings()
     for index, sentence in enumerate(sentences):
         start = len(head)
         head += [start + number - 1 if number > 0 else -1 for number in sentence.head] + [-1]
@@ -195,7 +196,8 @@ def _concatenate(sentences: Sequence[Sentence]) -> _Words:
             # Codes of forms start at 1, because 0 is a boundary.
             shift = name == "form"
             columns[name] += [
-                known.setdefault(text, len(known) + shift) for text in getattr(sentence, name)
+                known.setdefault(text, len(known) + shift)
+                for text in spellings.unify(name, getattr(sentence, name))
             ]
             columns[name].append(0)
     arrays = {name: np.array(column) for name, column in columns.items()}

@@ -224,3 +224,22 @@ def test_variation_is_that_of_the_definition(seed: int) -> None:
 def test_a_treebank_without_repetition_has_no_variation() -> None:
     assert not list(find_variation([]))
     assert not list(find_variation([GOLD]))
+
+
+def test_the_order_of_features_is_no_difference() -> None:
+    sentence = make_sentence(THE_RUN.format("run/NOUN/0:root"))
+
+    def with_features(*feats: str) -> list[Sentence]:
+        return [sentence.with_columns({"feats": ["_"] * 3 + [x, "_"]}) for x in feats]
+
+    same = with_features("B=1|a=2", "a=2|B=1", "B=1|a=2")
+    assert not list(find_variation(same))
+    assert not list(find_disagreements([(gold, same[:2]) for gold in same]))
+    # A suspect is written as in the treebank, its alternative as it was first written.
+    gold = [*same, *with_features("b=1|a=2")]
+    expected = (3, 3, "feats", "b=1|a=2", "B=1|a=2")
+    assert listed(find_variation(gold)) == [(*expected, 0.75 * 3 / 4, 0.75 / 4)]
+    parses = with_features("a=2|B=1", "a=2|B=1", "B=1|a=2", "a=2|B=1")
+    assert listed(find_disagreements((x, [y]) for x, y in zip(gold, parses, strict=True))) == [
+        (*expected, 0.75, 0)
+    ]
