@@ -55,10 +55,11 @@ def stats_command(
 
     Words are syntactic words. Tokens are surface tokens, so that a multiword token counts once. An
     arc is non-projective if a word between its two ends is not a descendant of its head. A sentence
-    is non-projective if two of its arcs cross, the arc of the root included. The distance of an arc
-    is the difference between the positions of its head and its dependent. The depth of a word is
-    the number of arcs between it and the root of the sentence. If there are several files, their
-    total is also printed. The tables contain the 20 most frequent labels, JSON contains all labels.
+    is non-projective if two of its arcs cross, the arc of the root included; the percentage is that
+    of the sentences in which all words have a head. The distance of an arc is the difference
+    between the positions of its head and its dependent. The depth of a word is the number of arcs
+    between it and the root of the sentence. If there are several files, their total is also
+    printed. The tables contain the 20 most frequent labels, JSON contains all labels.
 
     Example: depkit stats train.conllu dev.conllu
     """

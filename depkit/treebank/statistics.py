@@ -45,6 +45,7 @@ class Statistics:
     empty_nodes: int = 0
     broken: int = 0  # sentences that break the format
     unannotated: int = 0  # sentences with a word without a head, and without constituents
+    annotated: int = 0  # sentences in which all words have a head
     cyclic: int = 0  # sentences with a cycle
     several_roots: int = 0  # sentences with more than one root
     no_root: int = 0  # sentences without a root
@@ -116,12 +117,15 @@ class Statistics:
             return
         head = np.array(sentence.head, np.int32)
         depth = depths(head)  # number of arcs from the artificial root; -1 on and below a cycle
+        self.annotated += 1
         self.arcs += head.size
         self.several_roots += sentence.head.count(0) > 1
         self.no_root += 0 not in sentence.head
-        self.cyclic += bool((depth < 0).any())
-        if has_crossing_arcs(head):
-            self.nonprojective_sentences += 1
+        is_cyclic, is_nonprojective = bool((depth < 0).any()), has_crossing_arcs(head)
+        self.cyclic += is_cyclic
+        self.nonprojective_sentences += is_nonprojective
+        # In a tree, there is a non-projective arc if and only if two arcs cross.
+        if is_nonprojective or is_cyclic:
             self.nonprojective_arcs += int(nonprojective_arcs(head).sum())
         distance = np.abs(head - np.arange(1, head.size + 1))[head > 0]  # 0 is the artificial root
         self.distance.update(distance.tolist())
@@ -155,7 +159,7 @@ class Statistics:
             "mean arc distance": _mean(self.distance),
             "mean depth": _mean(self.depth),
             "non-projective sentences": self.nonprojective_sentences,
-            "% of sentences": _percent(self.nonprojective_sentences, self.sentences),
+            "% of sentences": _percent(self.nonprojective_sentences, self.annotated),
             "non-projective arcs": self.nonprojective_arcs,
             "% of arcs": _percent(self.nonprojective_arcs, self.arcs),
             "sentences with several roots": self.several_roots,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from depkit.corpus.io import read
+from depkit.corpus.sentence import new_sentence
 from depkit.treebank.statistics import Statistics, compute_statistics
 from tests.conftest import TINY, TREES
 
@@ -48,8 +49,14 @@ def test_counts_equal_those_by_hand() -> None:
     assert next(iter(result.labels("deprel").items())) == ("dep", 4)
     figures = result.figures()
     assert (figures["different forms"], figures["different lemmas"]) == (7, 4)
-    assert figures["% of sentences"] == 25.0
+    assert figures["% of sentences"] == pytest.approx(100 / 3)  # of the annotated ones
     assert figures["words per sentence"] == 2.5
+
+
+def test_non_projective_arcs_are_counted_in_cyclic_sentences_in_which_no_arcs_cross() -> None:
+    # The third word is its own head, and not a descendant of the second word.
+    result = compute_statistics([new_sentence(list("abcd"), {"head": [0, 0, 3, 2]})])
+    assert (result.cyclic, result.nonprojective_sentences, result.nonprojective_arcs) == (1, 0, 1)
 
 
 def test_broken_sentences_are_counted() -> None:
@@ -115,6 +122,7 @@ def test_constituents_are_counted_without_functions() -> None:
     assert (result.sentences, result.words, result.unannotated, result.broken) == (26, 155, 0, 0)
     assert result.labels("constituent")["NP"] == 47
     assert result.as_dict()["constituent_labels"] == 16
+    assert result.figures()["% of sentences"] is None  # there are no dependency trees
     assert compute_statistics(TINY).as_dict()["constituent"] == {}
 
 
