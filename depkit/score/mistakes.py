@@ -45,7 +45,9 @@ def confusion_rows(data: Data, kind: str, top: int | None = None) -> list[dict[s
     """List the confusions of each system, the most frequent first; top: how many, None for all.
 
     A wrong head that has the same tag as the correct one is a confusion of the tag with itself.
-    `share` is the percentage of the scored words with the gold value that have the predicted value.
+    `share` is the percentage of the counted words with the gold value that have the predicted
+    value. Tags are counted in all words, relations and heads in the words that `punct` does not
+    leave out.
 
     Raises ValueError if `kind` is not one of CONFUSIONS, and FormatError if the gold file has
     nothing but `_` in the column.
@@ -64,10 +66,11 @@ def _confusions(data: Data, kind: str) -> Iterator[tuple[str, list[tuple[str, st
     words = data.words
     data.require_column("upos" if kind == "head" else kind)
     gold, names = CONFUSIONS[kind](words, words.gold)
-    sizes = np.bincount(gold[data.scored], minlength=len(names))
+    counted = data.words_to_count(kind.upper())  # all words for the metrics UPOS and XPOS
+    sizes = np.bincount(gold[counted], minlength=len(names))
     for system, correct in zip(words.systems, data.correct, strict=True):
         predicted, _ = CONFUSIONS[kind](words, system)
-        wrong = data.scored & (~correct["UAS"] if kind == "head" else gold != predicted)
+        wrong = counted & (~correct["UAS"] if kind == "head" else gold != predicted)
         pairs, counts = np.unique(
             gold[wrong].astype(np.int64) * len(names) + predicted[wrong], return_counts=True
         )
@@ -143,7 +146,7 @@ def confusion(
         preds: For each system, a path or sentences.
         what: "deprel", "upos", "xpos", or "head", for the tags of wrong heads.
         top: How many confusions of each system to list; None for all.
-        punct: The punctuation policy, as for `evaluate`.
+        punct: The punctuation policy, as for `evaluate`; it does not affect tags.
         subtypes: "keep", or "drop" to cut relations at their first `:`.
         encoding: The encoding of the files.
 

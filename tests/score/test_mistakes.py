@@ -81,6 +81,15 @@ def test_punctuation_is_excluded_from_confusions() -> None:
     assert heads[3:5] == ["V D 1 33.33", "V none 1 33.33"]
 
 
+def test_confusions_of_tags_are_counted_in_all_words() -> None:
+    for kind in ("upos", "xpos"):
+        assert short_rows(kind, punct="tags:v") == short_rows(kind)
+    gold = [sentence("a .", "0 1", "root punct", "N P", "n p")]
+    predicted = [sentence("a .", "0 1", "root punct", "N X", "n x")]
+    (row,) = confusion_rows(read_data(gold, [predicted], punct="unicode"), "upos")
+    assert (row["gold"], row["predicted"], row["count"], row["share"]) == ("P", "X", 1, 100.0)
+
+
 def test_a_wrong_head_with_the_correct_tag_is_a_confusion() -> None:
     gold = [sentence("a b c", "0 1 1", "r s t", "N N N", "_ _ _")]
     predicted = [sentence("a b c", "0 1 2", "r s t", "N N N", "_ _ _")]
