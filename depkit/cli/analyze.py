@@ -167,7 +167,7 @@ def analyze_command(
     data = evaluator.read(
         gold, preds, columns=plan.columns, train=train, probabilities=calibration, where=selection
     )
-    print_warnings(evaluator, data.evaluations, quiet, verbose)
+    print_warnings(evaluator, data.evaluations, quiet, verbose, test=test)
     analyses = [evaluator.analyze(data, view) for view in plan.views]
     calibrated = []
     if calibration:

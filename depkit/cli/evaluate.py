@@ -14,7 +14,7 @@ from depkit.score import conll18, enhanced
 from depkit.score.evaluation import Evaluation, find_metric
 from depkit.score.evaluators import EVALUATORS, Evaluator, find_evaluator
 from depkit.score.records import evaluation_records
-from depkit.score.significance import DEFAULT_SEED, Test
+from depkit.score.significance import DEFAULT_SEED, Test, small_sample_warnings
 
 NAMES = list(dict.fromkeys(name for evaluator in EVALUATORS for name in evaluator.metrics))
 
@@ -110,7 +110,7 @@ def evaluate_command(
     name = _find_metric(metric, evaluator) if metric is not None else ""
     options.check_inputs(files, quiet)
     evaluations = evaluator.evaluate(gold, preds)
-    print_warnings(evaluator, evaluations, quiet, verbose)
+    print_warnings(evaluator, evaluations, quiet, verbose, test=test)
     if name:
         print_output("\n".join(f"{evaluation.score(name):.2f}" for evaluation in evaluations))
         return
@@ -122,10 +122,19 @@ def evaluate_command(
 
 
 def print_warnings(
-    evaluator: Evaluator, evaluations: Sequence[Evaluation], quiet: bool, verbose: bool
+    evaluator: Evaluator,
+    evaluations: Sequence[Evaluation],
+    quiet: bool,
+    verbose: bool,
+    *,
+    test: str | None = None,
 ) -> None:
-    """Print warnings about the files on stderr unless `quiet`, and the counts if `verbose`."""
-    for warning in () if quiet else evaluator.warnings(evaluations):
+    """Print warnings on stderr unless `quiet`, and the counts if `verbose`.
+
+    The warnings are about the files and about a test of significance.
+    """
+    warnings = [*evaluator.warnings(evaluations), *small_sample_warnings(evaluations, test)]
+    for warning in () if quiet else warnings:
         print_message(f"depkit: warning: {name_options(warning)}")
     for evaluation in evaluations if verbose else ():
         for line in evaluator.details(evaluation):

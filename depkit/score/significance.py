@@ -21,6 +21,7 @@ Test = Literal["ar", "bootstrap", "mcnemar"]
 DEFAULT_SEED = 1
 TRIALS = 10_000  # of a test
 RESAMPLES = 1000  # bootstrap samples for an interval
+MIN_DIFFERING = 10  # sentences that differ, below which the p values of the bootstrap are too small
 TOLERANCE = 1e-9  # differences this close are ties, whatever the rounding of floating point
 MAX_WEIGHTS = 2**19  # random weights in memory at a time, of about 40 bytes each
 SENTENCE_METRICS = ("UEM", "LEM", "RA")  # metrics whose McNemar's test counts sentences, not words
@@ -186,6 +187,25 @@ def compare_systems(
             difference = others[i].scores[name] - score
             differences[i][name] = Difference(difference, p[i][name], adjusted_p)
     return differences
+
+
+def small_sample_warnings(evaluations: Sequence[Evaluation], test: str | None) -> list[str]:
+    """Return a warning for each later system that differs from the first in too few sentences.
+
+    This is for the test "bootstrap": if the difference comes from a few sentences that are alike,
+    it is about the same in every sample, and p is small by mistake.
+    """
+    first, *others = evaluations
+    warnings = []
+    for system in others if test == "bootstrap" else ():
+        count = int((system.counts != first.counts).any(axis=1).sum())
+        if 0 < count < MIN_DIFFERING:
+            warnings.append(
+                f"{system.system}: its counts differ from those of the first system in {count}"
+                f" sentence{'s' * (count > 1)}, which is too few for `test` bootstrap; p values are"
+                " too small"
+            )
+    return warnings
 
 
 def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, str], ...]:

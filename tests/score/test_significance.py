@@ -23,6 +23,7 @@ from depkit.score.significance import (
     intervals,
     mcnemar,
     p_values,
+    small_sample_warnings,
 )
 
 COLUMNS = ("sentences", "scored", "heads", "both", "complete_heads", "tags")
@@ -57,7 +58,7 @@ def random_system(
     heads, both, tags = (np.add.reduceat(mask, starts, dtype=np.int64) for mask in correct.values())
     counts = np.stack([np.ones_like(lengths), lengths, heads, both, heads == lengths, tags], axis=1)
     return Evaluation(
-        "system", counts, COLUMNS, METRICS, undefined=frozenset(undefined), correct=correct
+        "system", counts, COLUMNS, METRICS, undefined=dict.fromkeys(undefined, ""), correct=correct
     )
 
 
@@ -328,7 +329,7 @@ def test_interval_equals_that_of_the_standard_error() -> None:
 
 def test_intervals_of_equal_sentences_have_no_width() -> None:
     counts = np.tile([1, 4, 3, 1, 0, 4], (30, 1))
-    system = Evaluation("system", counts, COLUMNS, METRICS, undefined=frozenset({"UPOS"}))
+    system = Evaluation("system", counts, COLUMNS, METRICS, undefined={"UPOS": ""})
     assert intervals(system) == {"UAS": (75, 75), "LAS": (25, 25), "UEM": (0, 0)}
 
 
@@ -441,3 +442,21 @@ def test_describe_test_names_test_and_settings() -> None:
         "Difference from the first system; p: McNemar's test over words, for UEM, LEM and RA over"
         " sentences (exact, two-sided)."
     )
+
+
+def test_the_bootstrap_of_few_differences_has_a_warning() -> None:
+    first = random_system(0.7, 1)
+
+    def system(num_differing: int) -> Evaluation:
+        counts = first.counts.copy()
+        counts[:num_differing, COLUMNS.index("tags")] += 1
+        return Evaluation(f"{num_differing}", counts, COLUMNS, METRICS)
+
+    systems = [first, *map(system, (0, 1, 9, 10))]
+    assert [
+        text.partition(", which")[0] for text in small_sample_warnings(systems, "bootstrap")
+    ] == [
+        "1: its counts differ from those of the first system in 1 sentence",
+        "9: its counts differ from those of the first system in 9 sentences",
+    ]
+    assert small_sample_warnings(systems, "ar") == small_sample_warnings(systems, None) == []
