@@ -296,17 +296,25 @@ def _evaluate(
     )  # fmt: skip
 
 
-def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> frozenset[str]:
-    """Return the metrics that cannot be computed for this gold file and this system.
+def _undefined_metrics(words: Comparison, system: Words, counts: np.ndarray) -> dict[str, str]:
+    """Return the metrics that cannot be computed for this gold file and this system, and why.
 
     The metric of a tag is undefined if one of the two files has only `_` in the column, CLAS if
-    the gold file has relations that are not part of UD, or no content word.
+    the gold file has a relation that is not part of UD, or no content word.
     """
-    undefined = [name for name, column in TAGS.items() if words.is_missing(system, column)]
-    universal = words.map_values(words.gold, "deprel", is_universal).all()
-    if not universal or not counts[:, COUNTS.index("content_gold")].any():
-        undefined.append("CLAS")
-    return frozenset(undefined)
+    reason = "the column is _ for all words of this file or of the gold file"
+    undefined = {name: reason for name, column in TAGS.items() if words.is_missing(system, column)}
+    is_foreign = ~words.map_values(words.gold, "deprel", is_universal).astype(bool)
+    if is_foreign.any():
+        word = int(is_foreign.argmax())
+        relation = words.values["deprel"][words.gold.codes["deprel"][word]]
+        undefined["CLAS"] = (
+            f"the gold file has the relation {relation!r} ({words.describe_word(word)}), which is"
+            " not one of UD"
+        )
+    elif not counts[:, COUNTS.index("content_gold")].any():
+        undefined["CLAS"] = "the gold file has no content words"
+    return undefined
 
 
 def _count_by_relation(system: ScoredSystem) -> dict[str, tuple[int, int, int]]:

@@ -74,7 +74,7 @@ class Evaluation:
         columns: The names of the counts.
         metrics: The metrics by name.
         choices: The settings to name in the signature.
-        undefined: The names of the metrics that cannot be computed for these files.
+        undefined: The metrics that cannot be computed for these files, and why.
         correct: For each metric of single words, [word] bool, whether the system is correct. The
             words are the scored ones if the metric leaves out punctuation, otherwise all.
         relations: For each relation, the number of scored words that have it in the gold file, that
@@ -93,7 +93,7 @@ class Evaluation:
     metrics: Mapping[str, Metric]
     _: KW_ONLY
     choices: tuple[tuple[str, str], ...] = ()
-    undefined: frozenset[str] = frozenset()
+    undefined: Mapping[str, str] = field(default_factory=dict)
     correct: Mapping[str, np.ndarray] = field(default_factory=dict)
     relations: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     sizes: tuple[str, ...] = ("sentences", "words", "scored")
@@ -128,10 +128,7 @@ class Evaluation:
         name = find_metric(name, self.metrics)
         if name in self.scores:
             return self.scores[name]
-        reason = "the column is _ for all words of this file or of the gold file"
-        if name == "CLAS":
-            reason = "the gold file has no relations of UD for content words"
-        raise ValueError(f"{self.system}: {name} is not defined: {reason}")
+        raise ValueError(f"{self.system}: {name} is not defined: {self.undefined[name]}")
 
     def relation_scores(self) -> dict[str, dict[str, float | None]]:
         """Return precision, recall and F1 of each relation in percent, and the counts behind them.

@@ -13,6 +13,7 @@ import numpy as np
 
 from depkit.corpus.io import PathLike, is_bracketed_file
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import is_universal
 from depkit.files.errors import ArgumentError, FormatError
 from depkit.score import analysis, attachment, conll18, constituents, enhanced, evalb
 from depkit.score.analysis import PRESETS, RELATION_METRICS, Analysis, View
@@ -98,7 +99,11 @@ class Evaluator:
         for evaluation in evaluations:
             trees = f"{evaluation.sentences:,} trees"
             for count, total, text in (
-                ("headless", f"{evaluation.words:,} words", "no head; such words count as wrong"),
+                (
+                    "headless",
+                    f"{evaluation.words:,} words",
+                    "no head, which counts as a wrong head",
+                ),
                 ("cyclic", trees, "a cycle"),
                 ("many_roots", trees, "several roots"),
             ):
@@ -143,6 +148,12 @@ class WordEvaluator(Evaluator):
         warnings = super().warnings(evaluations)
         if self.punct != "keep" and evaluations[0].scored == evaluations[0].words:
             warnings.append(f"`punct` {self.punct} leaves out no word of the gold file")
+        first = evaluations[0]
+        counts = {name: gold for name, (gold, _, _) in first.relations.items()}
+        foreign = sum(count for name, count in counts.items() if not is_universal(name))
+        # If there are more, the relations are not meant to be those of UD.
+        if 0 < foreign <= sum(counts.values()) / 10:
+            warnings.append(f"CLAS is not computed: {first.undefined['CLAS']}")
         return warnings
 
 
@@ -349,7 +360,7 @@ def evaluate(
     (100.0, 50.0)
 
     Files of bracketed trees are scored as by EVALB; see `evalb.evaluate_trees`. A predicted word
-    without a head counts as wrong.
+    without a head has a wrong head.
 
     Args:
         gold: A path (`-` is standard input, .gz and .xz are decompressed) or sentences.

@@ -168,6 +168,13 @@ class Comparison:
         """The number of each word in its sentence, counted from 1: [word] int64."""
         return np.arange(self.size) - self.starts[:-1][self.sentence_index] + 1
 
+    def describe_word(self, word: int) -> str:
+        """Say in which sentence a gold word is, by file and line if they are known."""
+        sentence = int(self.sentence_index[word])
+        file, line, _ = self.locations[sentence] if self.locations else ("", 0, "")
+        location = f"the sentence at {file}:{line}" if line else f"sentence {sentence + 1}"
+        return f"word {self.number[word]} of {location}"
+
     def map_values(
         self, words: Words, column: str, function: Callable[[str], object]
     ) -> np.ndarray:

@@ -79,10 +79,19 @@ def test_either_file_can_be_standard_input() -> None:
 
 
 def test_warnings_go_to_stderr_and_can_be_silenced() -> None:
-    warning = f"depkit: warning: {PARTS}: 1 of 3 words has no head; such words count as wrong\n"
+    warning = f"depkit: warning: {PARTS}: 1 of 3 words has no head, which counts as a wrong head\n"
     assert run(GOLD, PARTS, "-b", "UAS") == ("66.67\n", warning)
     assert run(GOLD, PARTS, "-b", "UAS", "-q") == ("66.67\n", "")
     assert "--punct ctb leaves out no word" in run(GOLD, GOLD, "--punct", "ctb")[1]
+
+
+def test_a_bootstrap_test_of_few_sentences_has_a_warning() -> None:
+    arguments = (GOLD, GOLD, WORSE, "--test", "bootstrap")
+    assert run(*arguments)[1] == (
+        f"depkit: warning: {WORSE}: its counts differ from those of the first system in 1 sentence,"
+        " which is too few for --test bootstrap; p values are too small\n"
+    )
+    assert run(*arguments, "-q")[1] == run(*arguments[:3], "--test", "ar")[1] == ""
 
 
 def test_verbose_prints_the_counts() -> None:

@@ -15,7 +15,7 @@ from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.files.errors import ArgumentError, FormatError
 from depkit.score.attachment import COUNTS, METRICS, evaluate_systems
 from depkit.score.evaluation import Evaluation, f1_scores
-from depkit.score.evaluators import evaluate
+from depkit.score.evaluators import evaluate, find_evaluator
 from depkit.score.records import evaluation_records
 from tests.conftest import TREES
 from tests.corpus.rows import parse
@@ -95,13 +95,35 @@ def test_the_dict_has_intervals_and_tests() -> None:
 def test_metrics_without_their_annotation_are_not_defined() -> None:
     gold = [[word[:4] + (word[4].lower(),) for word in tree] for tree in GOLD]
     result = evaluate(parse(conllu(gold)), parse(conllu(PREDICTED)))
-    assert result.undefined == {"FEATS", "Lemmas"}
+    assert result.undefined.keys() == {"FEATS", "Lemmas"}
     assert result.scores["CLAS"] == pytest.approx(100 * 2 * 4 / (5 + 6))
     assert result.precision_recall("CLAS") == pytest.approx((100 * 4 / 6, 100 * 4 / 5))
     assert result.scores["UPOS"] == pytest.approx(100 / 11)
     assert result.as_dict()["Lemmas"] is None
     stanford_relations = [[word[:4] + ("nn",) for word in tree] for tree in GOLD]
     assert "CLAS" not in evaluate(parse(conllu(stanford_relations)), parse(conllu(gold))).scores
+
+
+def test_a_relation_outside_of_ud_is_named() -> None:
+    words = list("abcdefghij")
+    columns = {"head": [2, 0, *[2] * 8], "deprel": ["nsubj", "root", *["obj"] * 8]}
+    right = new_sentence(words, columns)
+    gold = [right, new_sentence(words, columns | {"deprel": ["nsbj", "root", *["obj"] * 8]})]
+    evaluator = find_evaluator([gold, gold])
+    evaluations = evaluator.evaluate(gold, [gold])
+    reason = "the gold file has the relation 'nsbj' (word 1 of sentence 2), which is not one of UD"
+    with pytest.raises(ValueError, match=re.escape(f"CLAS is not defined: {reason}")):
+        evaluations[0].score("CLAS")
+    assert evaluator.warnings(evaluations) == [f"CLAS is not computed: {reason}"]
+    # If more than a tenth of the relations are not of UD, they are not meant to be.
+    other = [new_sentence(words[:3], {"head": [2, 0, 2], "deprel": ["SBJ", "ROOT", "OBJ"]})]
+    assert evaluator.warnings(evaluator.evaluate(other, [other])) == []
+    only_punctuation = [new_sentence(["!"], {"head": [0], "deprel": ["punct"]})]
+    with pytest.raises(ValueError, match="no content words"):
+        evaluate(only_punctuation, only_punctuation).score("CLAS")
+    # With `align`, a relation outside of UD is that of no content word, as in CoNLL 2018.
+    aligned = evaluate(gold, [right, right], align=True)
+    assert aligned.precision_recall("CLAS") == pytest.approx((100 * 19 / 20, 100.0))
 
 
 def one_word_sentence(form: str, deprel: str = "root", feats: str = "_") -> Sentence:
