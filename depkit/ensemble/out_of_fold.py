@@ -53,7 +53,8 @@ def annotate_out_of_fold(
     config: the content of its ensemble.toml; method: "parse" or "tag", with its arguments;
     sentences: those of its training files, in the same order.
 
-    Raises ConfigError if they are not, or if ensemble.toml does not record the folds.
+    Raises ConfigError if they are not, or if ensemble.toml does not record the folds; DataError as
+    `assign_folds`.
     """
     sentences = list(sentences)
     vectors = None if context is None else list(context)
