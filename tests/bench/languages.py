@@ -58,12 +58,13 @@ PROFILED = LANGUAGES | FACTS["profiles"]
 DEPKIT = [sys.executable, "-m", "depkit"]
 GOLD_METRICS = ("UPOS", "UFeats", "Lemmas", "UAS", "LAS")
 RAW_METRICS = ("Tokens", "Sentences", "Words", *GOLD_METRICS)
+KEEPS_LAST = "training.keep=last"
 TIMED_WORDS = 50_000
 PROFILE_WORDS = 150_000  # of translations
 # How much lower than `low` of a profile of translations the scores of other texts become: the mean
 # of cs, de, es, fi, fr, it, nl, pl, pt, ru, sv, tr and uk, with the dev parts of treebanks
 TRANSLATED = 0.45
-HELD_OUT = "one sentence in twenty was held out to select the epoch and for calibration"
+HELD_OUT = "one sentence in twenty was held out {}for calibration"
 TUNING = "--set tokenizer.epochs=20 --set training.context_rate=2e-4".split()
 LEARNED = "distillation.columns=['upos','lemma']"  # XPOS and FEATS of the teacher are no better
 CARD_TEXT = Path(__file__).with_name("language_card.md").read_text("utf-8")
@@ -239,11 +240,13 @@ def bundle(code: str, folder: Path, arguments: argparse.Namespace) -> None:
 def describe_training(code: str) -> str:
     """Return the part of a card that has the commands of the training."""
     text = "\n".join(f"      {shlex.join(command)}" for command in commands(code))
+    keeps_last = KEEPS_LAST in LANGUAGES[code].get("settings", [])
+    held_out = HELD_OUT.format("" if keeps_last else "to select the epoch and ")
     if "text" not in LANGUAGES[code]:
-        return f"Trained by this command on the train parts, of which {HELD_OUT}:\n\n{text}\n"
+        return f"Trained by this command on the train parts, of which {held_out}:\n\n{text}\n"
     return (
         "Trained by these commands on the train parts, of which"
-        f" {HELD_OUT}, and on what a teacher predicts for them and for the text of manuals, which"
+        f" {held_out}, and on what a teacher predicts for them and for the text of manuals, which"
         f" have no gold trees ({', '.join(FACTS['texts'])}). The teacher is multilingual-e5-small"
         f" (MIT licence), tuned on the same treebanks:\n\n{text}\n"
     )
