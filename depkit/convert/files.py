@@ -1,14 +1,13 @@
 """Conversion of files: Penn trees to dependencies, and treebanks from one format to another."""
 
 import io
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from typing import Literal
 
-from depkit.convert.dependencies import Kind
+from depkit.convert.dependencies import Kind, convert_sentence, convert_trees, make_sent_ids
 from depkit.convert.enhance.conventions import Conventions
 from depkit.convert.enhance.rules import enhance_sentence
 from depkit.convert.formats import ConversionReport, convert, with_global_columns, with_predicted
@@ -97,7 +96,7 @@ def convert_sentences(
     numbers: Counter[str] = Counter()
     if sentences is None:
         sentences = chain.from_iterable(
-            _read(job, path, problems, _sent_ids(path, numbers)) for path in job.files
+            _read(job, path, problems, make_sent_ids(path, numbers)) for path in job.files
         )
     else:
         sentences = _convert_constituents(sentences, job, numbers)
@@ -152,19 +151,6 @@ def name_format(path: str) -> str | None:
     return format.name if format else None
 
 
-def _sent_ids(path: str, numbers: Counter[str]) -> Iterator[str]:
-    """Yield endless sent_ids that consist of a file's name and a number.
-
-    numbers: the last number by file name; files of the same name continue it.
-    """
-    name = os.path.basename(path).removesuffix(".gz").removesuffix(".xz")
-    stem = "" if path == "-" else os.path.splitext(name)[0] + "-"
-    stem = "".join(c if c.isprintable() and c != " " else "_" for c in stem)
-    while True:
-        numbers[stem] += 1
-        yield f"{stem}{numbers[stem]}"
-
-
 def _read(
     job: Conversion, path: str, problems: Problems, sent_ids: Iterator[str]
 ) -> Iterator[Sentence]:
@@ -197,12 +183,12 @@ def _convert_constituents(
 ) -> Iterator[Sentence]:
     """Convert the sentences that have a constituency tree and no heads; yield others as they are.
 
-    numbers: as for `_sent_ids`.
+    numbers: as for `make_sent_ids`.
     """
     for sentence in sentences:
         if sentence.constituents and not sentence.problem and max(sentence.head) < 0:
-            sent_ids = _sent_ids(sentence.file or "-", numbers)
-            yield from _convert_trees([sentence.constituents], job, sent_ids)
+            _check_conventions(job)
+            yield convert_sentence(sentence, job.dependencies, numbers)
         else:
             yield sentence
 
@@ -210,16 +196,14 @@ def _convert_constituents(
 def _convert_trees(
     trees: Iterable[Tree], job: Conversion, sent_ids: Iterator[str]
 ) -> Iterator[Sentence]:
-    from depkit.convert import stanford, ud2, universal
+    _check_conventions(job)
+    return convert_trees(trees, job.dependencies, sent_ids)
 
+
+def _check_conventions(job: Conversion) -> None:
     if job.conventions and job.dependencies == "sd":
         message = "enhanced dependencies are added to UD only, which needs `dependencies` ud or ud2"
         raise ArgumentError("enhance", message)
-    if job.dependencies == "sd":
-        yield from stanford.convert(trees)
-    else:
-        module = ud2 if job.dependencies == "ud2" else universal
-        yield from module.convert(trees, sent_ids)
 
 
 def _change_format(

@@ -6,6 +6,7 @@ after each other that have the same model are annotated together.
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from itertools import chain, groupby, islice, tee
 from pathlib import Path
 from typing import Any, TextIO
 
-from depkit.convert.dependencies import add_dependencies
+from depkit.convert.dependencies import add_dependencies, convert_sentence
 from depkit.convert.enhance.rules import enhance_sentence
 from depkit.convert.formats import ConversionReport, convert
 from depkit.corpus.blocks import Part
@@ -61,6 +62,9 @@ class Run:
     # Give warnings about the input of each parser
     input_checks: dict[Models, InputCheck] = field(default_factory=dict)
     checks_input: bool = True  # whether what is read next is checked
+    # The files of bracketed trees that have been read, whose sentences `depkit convert` would make
+    # from their new trees alone; those of text and tables keep their forms, comments and columns.
+    bracketed_files: set[str] = field(default_factory=set)
     # Counts the words of a stream of sentences as they are read
     count_read: Callable[[Iterable[Sentence]], Iterable[Sentence]] = lambda sentences: sentences
 
@@ -151,12 +155,15 @@ class Run:
         """Yield the annotated sentences of some of the job's files, or of a part of one file."""
         job, files = self.plan.job, self.plan.files
         first_format: Format | None = None
+        numbers: Counter[str] = Counter()  # of the sentences converted from bracketed files
         # The numbers in the `# sent_id` of text continue from file to file.
         counter = ParagraphCounter(part.start.paragraph if part else 0)
         groups = groupby(file_indices, lambda index: files[index].models)
         annotated = (self._predict(list(indices), part, counter) for _, indices in groups)
         for sentence in chain.from_iterable(annotated):
-            if job.dependencies:
+            if job.dependencies and sentence.file in self.bracketed_files:
+                sentence = convert_sentence(sentence, job.dependencies, numbers)
+            elif job.dependencies:
                 sentence = add_dependencies(sentence, job.dependencies)
             if self.target_format:
                 sentence = convert(sentence, self.target_format, report=self.report)
@@ -184,6 +191,8 @@ class Run:
         parser = self.parsers[models]
         sentences, vectors = _read_sentences(parser, files, job.encoding, part, counter=counter)
         sentences = self.count_read(self._check_input(sentences, models))
+        if job.dependencies:
+            sentences = self._find_bracketed_files(sentences)
         if job.action == "parse":
             sentences = self._count_cleared(sentences, models)
         if self.has_probabilities and self.plan.format:
@@ -202,6 +211,12 @@ class Run:
             sentences, job.tags, batch_tokens=job.batch_tokens, context=vectors, stream=stream,
             **job.options,
         )  # fmt: skip
+
+    def _find_bracketed_files(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            if sentence.constituents is not None:
+                self.bracketed_files.add(sentence.file)
+            yield sentence
 
     def _keeps_tree(self, sentence: Sentence, output: str) -> bool:
         """Whether a tagged sentence is written as the bracketed tree that it was read from."""

@@ -14,8 +14,8 @@ SMALL = ON_CPU + set_options(
     "encoder.head_size=8", "encoder.feedforward=16",
 )  # fmt: skip
 TEXT = 'The cat (a big one) sleeps. Mary said "yes".\n'
-(train, parse, tag, evaluate, analyze, show, ensemble, distill, info) = map(
-    Command, "train parse tag eval analyze show ensemble distill info".split()
+(train, parse, tag, evaluate, analyze, show, ensemble, distill, info, convert) = map(
+    Command, "train parse tag eval analyze show ensemble distill info convert".split()
 )
 
 
@@ -111,6 +111,41 @@ def test_trees_are_converted_to_dependencies(model, tmp_path):
         assert sentence.head.count(0) == 1 and "_" not in sentence.upos
     out, _ = parse(TREES, "--model", model, "--dependencies", "sd", "--format", "conllx", *ON_CPU)
     assert out.count("\n\n") == 26
+
+
+@pytest.mark.parametrize("kind", ["sd", "ud", "ud2"])
+def test_parsed_brackets_become_the_dependencies_of_depkit_convert(model, kind, tmp_path):
+    """So they can be scored against gold trees that were converted."""
+    verb = (
+        "(VP (VBP do) (RB n't) (VP (VB eat) (NP (NN meat) (-LRB- -LRB-) (NN beef) (-RRB- -RRB-))))"
+    )
+    source, output = tmp_path / "in" / "a b.mrg", tmp_path / "out" / "a b.mrg"
+    source.parent.mkdir()
+    source.write_text(f"( (S (`` ``) (NP (PRP I)) {verb} ('' '') (. .)) )\n((NP (NNS Cats)))\n")
+    parse(source, "--model", model, "-o", output, *ON_CPU)
+    to_kind = ("--dependencies", kind, "--to", "conllu")
+    dependencies = ("--model", model, "--dependencies", kind, *ON_CPU)
+    out, _ = parse(source, *dependencies)
+    assert out == convert(output, *to_kind)[0]
+    if kind == "ud2":
+        assert out.startswith('# sent_id = a_b-1\n# text = "I don\'t eat meat (beef)".\n')
+        assert "3-4\tdon't\t" in out and "# sent_id = a_b-2\n" in out
+    out, _ = parse(*dependencies, stdin=source.read_text())
+    assert out == convert("-", *to_kind, stdin=output.read_text())[0]
+    gold, predicted = tmp_path / "gold.conllu", tmp_path / "predicted.conllu"
+    convert(source, *to_kind, "-o", gold)
+    parse(source, *dependencies, "-o", predicted)
+    assert "UAS" in evaluate(gold, predicted)[0]
+
+
+def test_converted_tables_and_texts_keep_their_words_and_comments(model):
+    row = "1\tdon't\t_\t_\tVB\t_\t_\t_\t_\tKept=Yes\n"
+    table = f"# sent_id = mine\n# text = ``don't\n{row}\n"
+    options = ("--model", model, "--dependencies", "ud2", *ON_CPU)
+    out, _ = parse(*options, stdin=table)
+    assert out.startswith("# sent_id = mine\n# text = ``don't\n1\tdon't\t") and "Kept=Yes" in out
+    out, _ = parse(*options, "--input", "tokens", stdin="`` do n't\n")
+    assert "# sent_id = 1\n" in out and "\n1\t``\t" in out and "1-2" not in out
 
 
 @pytest.mark.parametrize(
