@@ -12,7 +12,7 @@ from depkit.files.progress import ProgressBars, total_file_size
 from depkit.files.streams import watch_reading
 from depkit.parsers.base import Parser
 from depkit.serving.job import Job, Totals
-from depkit.serving.parts import find_part, is_done, mark_done
+from depkit.serving.parts import FinishedFiles, find_part
 from depkit.serving.plan import resolve
 from depkit.serving.ray_actors import import_ray
 from depkit.serving.run import Run
@@ -47,15 +47,16 @@ def annotate_files(
     bars = bars or ProgressBars(quiet=True)
     if job.has_workers:
         return annotate_with_workers(plan, note, bars)
+    finished = FinishedFiles(plan)
     run = Run.start(plan, note)
     began = time.monotonic()
     with _show_progress(bars, run.parsers.values(), job) as count_read:
         run.count_read = count_read
         if job.output_dir:
             for index, file in enumerate(plan.files):
-                if not is_done(plan, index):
+                if not finished.is_done(index):
                     run.write([index], file.output, find_part(plan, index))
-                    mark_done(plan, index)
+                    finished.mark_done(index)
         else:
             run.write(range(len(job.files)), job.output)
     run.totals.seconds = time.monotonic() - began

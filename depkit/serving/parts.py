@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from functools import cache
 
 from depkit.corpus.blocks import Part, Position, Shard, find_blocks, make_part
 from depkit.corpus.formats import PARQUET
@@ -14,6 +13,7 @@ from depkit.files.storage import file_size, file_version, is_url
 from depkit.files.streams import open_bytes
 from depkit.parsers.model_directory import find_model, model_files
 from depkit.parsers.text.reading import TEXT_INPUTS
+from depkit.serving.job import Job
 from depkit.serving.plan import Plan
 from depkit.version import __version__
 
@@ -74,54 +74,87 @@ def find_part(plan: Plan, index: int) -> Part | None:
     return plan.shard.select(blocks) or Part(blocks[0], blocks[0])
 
 
-def is_done(plan: Plan, index: int) -> bool:
-    """Return whether the file is to be skipped, as the same job has finished it already."""
-    if not plan.job.skip_done:
-        return False
-    try:
-        with open_bytes(_marker(plan.files[index].output)) as binary:
-            return json.load(binary) == _describe(plan, index)
-    except (OSError, ValueError):
-        return False
+class FinishedFiles:
+    """Which output files of a job are finished, for `skip_done`.
 
+    A finished file has a marker, a file next to it that records how it was made: the input, the
+    models, the options and the output, so it is void if another command writes the output.
 
-def mark_done(plan: Plan, index: int) -> None:
-    """Record how an output file was made in a file next to it, for `skip_done`.
-
-    The file describes the output file, too, so it is void if another command writes that file.
+    Make this object before the models are loaded and the files are opened. It describes them then,
+    so that a file that changes while the job runs is annotated again by the next run.
     """
-    if plan.job.skip_done:
-        with atomic(_marker(plan.files[index].output)) as temporary:
-            text = json.dumps(_describe(plan, index), indent=1)
-            temporary.write_text(text + "\n", "utf-8")
+
+    def __init__(self, plan: Plan) -> None:
+        self.files = plan.files
+        self.descriptions: list[dict[str, object] | None] = [None] * len(plan.files)
+        if plan.job.skip_done:
+            self.descriptions = _describe_inputs(plan)
+
+    def is_done(self, index: int) -> bool:
+        """Return whether the file is to be skipped, as the same job has finished it already."""
+        description, output = self.descriptions[index], self.files[index].output
+        if description is None:
+            return False
+        try:
+            with open_bytes(_marker(output)) as binary:
+                return json.load(binary) == description | _describe_output(output)
+        except (OSError, ValueError):
+            return False
+
+    def mark_done(self, index: int) -> None:
+        """Write the marker of an output file that is complete."""
+        description, output = self.descriptions[index], self.files[index].output
+        if description is not None:
+            with atomic(_marker(output)) as temporary:
+                text = json.dumps(description | _describe_output(output), indent=1)
+                temporary.write_text(text + "\n", "utf-8")
 
 
 def _marker(path: str) -> str:
     return f"{path}.done"
 
 
-def _describe(plan: Plan, index: int) -> dict[str, object]:
-    """Describe an output file and how it was made: the input, the models and the options."""
-    job, file = plan.job, plan.files[index]
-    path = file.path if is_url(file.path) else os.path.abspath(file.path)
+def _describe_inputs(plan: Plan) -> list[dict[str, object] | None]:
+    """Describe how each output file is made: from what input, by which models and options.
+
+    The result is None for an input that does not exist, about which reading gives an error.
+    """
+    job, options = plan.job, _describe_options(plan.job)
+    tokenizers = (job.tokenizer,) if job.tokenizer else ()
+    models = {os.fspath(model) for file in plan.files for model in (*file.models, *tokenizers)}
+    digests = {model: digest_files(model_files(find_model(model))) for model in models}
+    descriptions: list[dict[str, object] | None] = []
+    for file in plan.files:
+        try:
+            size, version = _find_version(file.path)
+            features = [_find_version(name) for name in (file.elmo,) if name]
+        except OSError:
+            descriptions.append(None)
+            continue
+        descriptions.append({
+            "depkit": __version__,
+            "file": file.path if is_url(file.path) else os.path.abspath(file.path),
+            "size": size, "modified": version,
+            "models": [digests[os.fspath(model)] for model in (*file.models, *tokenizers)],
+            "options": options, "features": features,
+        })  # fmt: skip
+    return descriptions
+
+
+def _describe_options(job: Job) -> dict[str, object]:
     options = {
         setting.name: getattr(job, setting.name)
         for setting in fields(job)
         if setting.name not in _NOT_RECORDED
     }
-    models = [*file.models, *([job.tokenizer] if job.tokenizer else [])]
-    digests = [_digest_model(os.fspath(model)) for model in models]
-    description = {
-        "depkit": __version__, "file": path, "size": file_size(file.path),
-        "modified": file_version(file.path), "models": digests, "options": options,
-        "output": [file_size(file.output), file_version(file.output)],
-        "features": [[file_size(name), file_version(name)] for name in (file.elmo,) if name],
-    }  # fmt: skip
     # What JSON changes, such as tuples, is changed here, because it is compared with a file.
-    result: dict[str, object] = json.loads(json.dumps(description, default=asdict))
+    result: dict[str, object] = json.loads(json.dumps(options, default=asdict))
     return result
 
 
-@cache
-def _digest_model(model: str) -> str:
-    return digest_files(model_files(find_model(model)))
+def _describe_output(path: str) -> dict[str, object]:
+    return {"output": _find_version(path)}
+
+
+def _find_version(path: str) -> list[int | str]:
+    return [file_size(path), file_version(path)]

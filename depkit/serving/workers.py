@@ -10,7 +10,7 @@ from depkit.files.progress import ProgressBars, total_file_size
 from depkit.files.streams import open_output
 from depkit.parsers.text.reading import TEXT_INPUTS
 from depkit.serving.job import Totals
-from depkit.serving.parts import divide, is_done, mark_done
+from depkit.serving.parts import FinishedFiles, divide
 from depkit.serving.plan import Plan
 from depkit.serving.processes import start_processes
 from depkit.serving.ray_actors import start_actors
@@ -24,13 +24,14 @@ def annotate_with_workers(plan: Plan, note: Callable[[str], None], bars: Progres
     job, files = plan.job, plan.files
     totals, report = Totals(), ConversionReport()
     notes: dict[str, None] = {}
+    finished = FinishedFiles(plan)
     with (
         safe_search_path(),
         start_actors(plan, note) if job.distribute == "ray" else start_processes(plan) as annotate,
         bars.bar("parsing" if job.action == "parse" else "tagging") as show,
     ):
         began = time.monotonic()  # a worker has loaded its models
-        indices = [index for index in range(len(files)) if not is_done(plan, index)]
+        indices = [index for index in range(len(files)) if not finished.is_done(index)]
         done = 0  # bytes
         total = total_file_size([files[index].path for index in indices])
         if total and plan.shard:
@@ -49,7 +50,7 @@ def annotate_with_workers(plan: Plan, note: Callable[[str], None], bars: Progres
                     done += result.task.size
                     speed = totals.words / (time.monotonic() - began)
                     show(done, total, f"{speed:,.0f} words/s")
-            mark_done(plan, index)
+            finished.mark_done(index)
     notes |= dict.fromkeys(report.notes(plan.format or ""))
     for text in notes:
         note(text)

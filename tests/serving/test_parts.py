@@ -1,6 +1,7 @@
 """Shards and worker processes write the bytes of a single run, and finished files are skipped."""
 
 import json
+import shutil
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,10 +14,11 @@ from depkit.corpus import blocks, reader, text
 from depkit.corpus.io import read, write
 from depkit.corpus.parquet import batches, files
 from depkit.parsers.engine import device
+from depkit.parsers.model_directory import find_model
 from depkit.serving import parts, processes
 from depkit.serving import run as serving_run
 from depkit.serving.job import Job
-from depkit.serving.parts import divide
+from depkit.serving.parts import FinishedFiles, divide
 from depkit.serving.plan import resolve
 from tests.cli.commands import ON_CPU, assert_fails
 from tests.conftest import TINY
@@ -194,10 +196,10 @@ def test_a_finished_file_depends_on_every_option_of_the_job(tmp_path):
     output.write_text("a")
     job = Job([str(source)], [], output_dir=str(output.parent), skip_done=True)
     plan = resolve(job)
-    parts.mark_done(plan, 0)
-    assert parts.is_done(plan, 0)
+    FinishedFiles(plan).mark_done(0)
+    assert FinishedFiles(plan).is_done(0)
     divided = {"threads": 3, "workers": 2, "distribute": "ray", "address": "auto"}
-    assert parts.is_done(replace(plan, job=replace(job, **divided)), 0)
+    assert FinishedFiles(replace(plan, job=replace(job, **divided))).is_done(0)
     changes = {
         "action": "tag", "tags": "predict", "options": {"best": 2}, "mean": "geometric",
         "input": "lines", "format": "json", "settings": ["decoder.root=multi"], "device": "cuda",
@@ -205,12 +207,60 @@ def test_a_finished_file_depends_on_every_option_of_the_job(tmp_path):
         "conventions": Conventions(), "out_of_fold": True, "shard": "1/2", "precision": "float32",
     }  # fmt: skip
     for name, value in changes.items():
-        assert not parts.is_done(replace(plan, job=replace(job, **{name: value})), 0), name
+        other = replace(plan, job=replace(job, **{name: value}))
+        assert not FinishedFiles(other).is_done(0), name
     whole = {"files", "models", "tokenizer", "elmo", "output", "output_dir", "skip_done"}
     assert {field.name for field in fields(Job)} == changes.keys() | divided.keys() | whole
     enhanced = replace(plan, job=replace(job, conventions=Conventions(types=("case",))))
-    parts.mark_done(enhanced, 0)
-    assert parts.is_done(enhanced, 0) and not parts.is_done(plan, 0)
+    FinishedFiles(enhanced).mark_done(0)
+    assert FinishedFiles(enhanced).is_done(0) and not FinishedFiles(plan).is_done(0)
+
+
+@pytest.mark.parametrize("options", [[], ["--workers", "2"]])
+def test_a_file_that_changes_while_it_is_parsed_is_parsed_again(
+    options, inputs, tmp_path, monkeypatch
+):
+    arguments = [*inputs, "--output-dir", tmp_path / "out", "--skip-done", *options]
+    original = FinishedFiles.mark_done
+
+    def change_and_mark(self, index):
+        if index == 0:
+            with Path(inputs[0]).open("a") as stream:
+                stream.write("A new sentence.\n")
+        original(self, index)
+
+    with monkeypatch.context() as context:
+        context.setattr(FinishedFiles, "mark_done", change_and_mark)
+        assert parse(*arguments) == 0
+    output, other = tmp_path / "out" / "a.conllu", tmp_path / "out" / "b.conllu"
+    assert "A new sentence." not in output.read_text()
+    times = other.stat().st_mtime_ns
+    assert parse(*arguments) == 0
+    assert "A new sentence." in output.read_text() and other.stat().st_mtime_ns == times
+
+
+def test_a_file_is_parsed_again_if_its_model_or_vectors_change_during_the_run(tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(find_model("en-ewt"), folder)
+    names = [str(tmp_path / name) for name in ("in", "vectors", "out/in.conllu")]
+    (tmp_path / "out").mkdir()
+    for name in names:
+        Path(name).write_text("a")
+    output_dir = str(tmp_path / "out")
+    job = Job(names[:1], [folder], elmo=names[1:2], output_dir=output_dir, skip_done=True)
+    plan = resolve(job)
+    for changed in (folder / "config.toml", Path(names[1])):
+        finished = FinishedFiles(plan)
+        with changed.open("a") as stream:
+            stream.write("\n# changed\n")
+        finished.mark_done(0)
+        assert finished.is_done(0) and not FinishedFiles(plan).is_done(0)
+
+
+def test_a_missing_file_is_not_done(tmp_path):
+    plan = resolve(Job([str(tmp_path / "in")], [], output_dir=str(tmp_path), skip_done=True))
+    finished = FinishedFiles(plan)
+    assert not finished.is_done(0)
 
 
 @pytest.mark.parametrize("other", ["--output-dir", "-o"])
@@ -234,10 +284,10 @@ def test_a_finished_file_depends_on_its_vectors(tmp_path):
         Path(name).write_text("a")
     output_dir = str(tmp_path / "out")
     plan = resolve(Job(names[:1], [], elmo=names[1:2], output_dir=output_dir, skip_done=True))
-    parts.mark_done(plan, 0)
-    assert parts.is_done(plan, 0)
+    FinishedFiles(plan).mark_done(0)
+    assert FinishedFiles(plan).is_done(0)
     Path(names[1]).write_text("ab")
-    assert not parts.is_done(plan, 0)
+    assert not FinishedFiles(plan).is_done(0)
 
 
 @pytest.mark.parametrize(
