@@ -118,16 +118,14 @@ def _parse_groups(parse: Annotate, sentences: Iterable[Sentence]) -> Iterator[li
 
 @dataclass(frozen=True)
 class Query:
-    """The parameters of a request for /process, checked.
-
-    is_grouped: Whether `annotate` returns a list of trees for each sentence.
-    """
+    """The parameters of a request for /process, checked."""
 
     model: ServedModel
     sentences: Iterator[Sentence]
     annotate: Annotate
     output: str
-    is_grouped: bool = False
+    is_grouped: bool = False  # whether `annotate` returns a list of trees for each sentence
+    has_probabilities: bool = False  # whether the results have them
 
 
 class Models:
@@ -188,7 +186,10 @@ class Models:
         else:
             sentences = _read(model, data, _option_name(parameters.get("input", "conllu")))
         annotate = model.find_annotator(does["tagger"], does["parser"], options)
-        return Query(model, sentences, annotate, output, options.get("best", 1) > 1)
+        return Query(
+            model, sentences, annotate, output,
+            is_grouped=options.get("best", 1) > 1, has_probabilities="prob" in options,
+        )  # fmt: skip
 
 
 def name_models(models: Sequence[PathLike]) -> dict[str, PathLike]:
@@ -226,7 +227,7 @@ def render_answer(query: Query, results: Iterable[Any]) -> Iterator[bytes]:
     yield model.answer_head + b',\n "result": '
     if query.output == "json":
         yield b"["
-        for number, line in enumerate(to_json_lines(results)):
+        for number, line in enumerate(to_json_lines(results, query.has_probabilities)):
             yield b",\n" * (number > 0) + line.rstrip("\n").encode()
         yield b"]\n}\n"
         return

@@ -187,8 +187,11 @@ def test_the_parser_has_options(server, parser):
     trees = list(parser.parse(text, "predict", best=2, prob=True))
     assert result(server, data=text, **steps, parser="best=2;prob") == to_text(trees)
     records = process(server, data=text, output="json", **steps, parser="prob; best=2")["result"]
-    assert records == [json.loads(line) for line in to_json_lines(trees)]
-    one = parser.parse(text, "predict", prob=True)
+    assert records == [json.loads(line) for line in to_json_lines(trees, prob=True)]
+    assert 0 < records[0]["words"][0]["arc_prob"] <= 1 and records[0]["rank"] == 1
+    one = list(parser.parse(text, "predict", prob=True))
+    records = process(server, data=text, output="json", **steps, parser="prob")["result"]
+    assert records == [json.loads(line) for line in to_json_lines(one, prob=True)]
     assert result(server, data=text, **steps, parser="prob;best=1") == to_text(one)
     # The head that only the second tree has is kept.
     fixed = trees[1].with_tree([-1, -1, -1, 3, -1], ["_"] * 5)
