@@ -13,7 +13,7 @@ from itertools import chain
 from depkit.corpus.emoji import EMOJI
 from depkit.corpus.formats import CONLLU
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.surface import CONTROLS, encode_spaces
+from depkit.corpus.surface import CONTROLS, encode_spaces, surface_tokens
 from depkit.files.encodings import BOM, NAME_ENCODING, check_encoding
 from depkit.files.errors import FormatError
 from depkit.files.limits import max_sentence, too_large
@@ -146,6 +146,15 @@ def read_text(
         for start in range(0, len(chunk), MAX_PARAGRAPH_LENGTH):
             yield from reader.read_chunk(chunk[start : start + MAX_PARAGRAPH_LENGTH])
     yield from reader.read_chunk("")
+
+
+def find_sentence_starts(text: str, segment: Segmenter) -> Iterator[int]:
+    """Yield the offset in a text of the first token of each sentence that `read_text` finds."""
+    offset = 0
+    for sentence in read_text([text], segment):
+        tokens = list(surface_tokens(sentence))
+        yield offset + len(tokens[0].before)
+        offset += sum(len(token.before + token.text + token.after) for token in tokens)
 
 
 @dataclass

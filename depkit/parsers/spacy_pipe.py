@@ -1,10 +1,12 @@
 """The component "depkit" of spaCy pipelines, which spaCy finds by an entry point."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.spacy_documents import FEATS
+from depkit.corpus.text import find_sentence_starts
 from depkit.corpus.universal import UPOS
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ class Pipe:
     """A component that sets heads, relations, tags, FEATS and lemmas of the tokens of a `Doc`.
 
     The words are the tokens of spaCy. If they have sentence boundaries, these stay; otherwise the
-    tokenizer of the parser finds them. What the parser does not predict stays as it is.
+    tokenizer of the parser finds them in each paragraph. What the parser does not predict stays as
+    it is.
     """
 
     def __init__(self, parser: "Parser") -> None:
@@ -66,12 +69,9 @@ class Pipe:
         if not self.parser.tokenizer:
             return {0}
         starts, index = {0}, 0
-        text = doc.text
-        begin = len(text) - len(text.lstrip())
-        if not text.strip():
-            return starts
-        for tokens in self.parser.tokenizer.segment([text.strip()])[0][1:]:
-            while index < len(doc) and doc[index].idx < begin + tokens[0][0]:
+        # The first sentence begins with the first token, which may be white space.
+        for start in islice(find_sentence_starts(doc.text, self.parser.tokenizer.segment), 1, None):
+            while index < len(doc) and doc[index].idx < start:
                 index += 1
             if index < len(doc):
                 starts.add(index)

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from depkit.corpus import text as text_module
 from depkit.corpus.io import read
 from depkit.corpus.surface import surface_tokens
-from depkit.corpus.text import decode_chunks, make_sentence, read_text, split_at_spaces
+from depkit.corpus.text import (
+    decode_chunks,
+    find_sentence_starts,
+    make_sentence,
+    read_text,
+    split_at_spaces,
+)
 from depkit.files.errors import FormatError
 
 
@@ -28,6 +34,13 @@ def split_at_full_stops(texts):
                 sentences.append([])
         segmented.append([sentence for sentence in sentences if sentence])
     return segmented
+
+
+def test_sentences_begin_at_paragraphs_and_after_the_ends_of_sentences():
+    text = " \n A title\n\n  The cat. It\u00a0slept.\n\x00\nEnd \n"
+    starts = list(find_sentence_starts(text, split_at_full_stops))
+    assert [text[start:].split()[0] for start in starts] == ["A", "The", "It", "End"]
+    assert list(find_sentence_starts(" \n\n ", split_at_full_stops)) == []
 
 
 def restore_text(sentences):

@@ -35,6 +35,13 @@ def test_documents_have_sentences_trees_and_tags(nlp):
     assert all(token.head.sent == token.sent for token in doc)
 
 
+def test_paragraphs_are_not_joined(nlp):
+    doc = nlp("Title of the page\n\nThe cat sat on the mat. It slept")
+    assert [sentence.text.strip() for sentence in doc.sents] == [
+        "Title of the page", "The cat sat on the mat.", "It slept",
+    ]  # fmt: skip
+
+
 def test_the_tree_is_that_of_the_parser(nlp):
     doc = nlp("Birds sing.")
     (sentence,) = depkit.load(device="cpu")([[token.text for token in doc]])
