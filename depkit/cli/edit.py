@@ -74,8 +74,7 @@ def edit_command(
                 if table:
                     table.writelines(map(_row, [sentence] * len(changed), changed))
                 columns = {change.column for change in changed}
-                if columns & {"head", "deprel"} and "deps" in sentence.format.columns:
-                    stale_deps += any(value != "_" for value in sentence.column("deps"))
+                stale_deps += _has_stale_deps(edited, changed)
                 stale_texts += "form" in columns and bool(sentence.text)
                 yield edited
         if isinstance(editing, Corrections):
@@ -108,6 +107,16 @@ def edit_command(
         for rule, count in counts:
             print_message(f"{rule.name}: {_count(count, 'application')}")
         print_message(f"{_count(editing.sentences, 'sentence')} changed")
+
+
+def _has_stale_deps(sentence: Sentence, changes: list[Change]) -> bool:
+    """Return whether DEPS of words whose head or relation has changed is not empty or changed."""
+    words = {change.word for change in changes if change.column in ("head", "deprel")}
+    words -= {change.word for change in changes if change.column == "deps"}
+    if not words or "deps" not in sentence.format.columns:
+        return False
+    cells = sentence.column("deps")
+    return any(cells[word - 1] != "_" for word in words)
 
 
 def _prepare(rules: str, files: list[str], note: Callable[[str], None]) -> Edit | Corrections:

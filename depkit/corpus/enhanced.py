@@ -147,6 +147,18 @@ def format_relations(relations: Iterable[Relation]) -> str:
     return "|".join(f"{head}:{label}" for head, label in sorted(set(relations))) or "_"
 
 
+def sort_relations(cell: str) -> str:
+    """Return the content of DEPS with its relations in the order of their heads and labels.
+
+    Raises ValueError if a head is no number.
+    """
+    if cell == "_":
+        return cell
+    relations = (relation.partition(":") for relation in cell.split("|"))
+    ordered = sorted(relations, key=lambda relation: _order((relation[0], relation[2])))
+    return "|".join(map("".join, ordered))
+
+
 def expand(sentence: Sentence) -> Sentence:
     """Copy a sentence with empty nodes for the labels of paths, the inverse of `collapse`.
 

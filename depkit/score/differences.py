@@ -284,21 +284,18 @@ def align_words(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, 
 def _column_values(first: Sentence, second: Sentence, name: str, aligned: Aligned) -> Values:
     """Return the values of aligned words in both sentences; [] if one has no such column.
 
-    Heads are the same if they are aligned; they are written as number:form in the first sentence,
-    and as the same number in the second one then. Heads in DEPS have the numbers of the first
-    sentence; those that are not aligned are marked. FEATS and DEPS are sorted.
+    Heads are written as number:form, and heads in DEPS as numbers, both as in the first sentence;
+    heads that are not aligned are marked. FEATS and DEPS are sorted.
     """
     if name in ("head", "arc"):
         partner = {j + 1: i + 1 for i, j in aligned} | {0: 0, -1: -1}
         values = []
         for i, j in aligned:
-            heads = [first.head[i], second.head[j]]
-            same = partner.get(heads[1]) == heads[0]
-            texts = [_describe_head(first, heads[0]), _describe_head(second, heads[1])]
-            if same:
-                texts[1] = texts[0]
-            elif texts[0] == texts[1]:  # the same number and form, but not the same word
-                texts[1] += " (not aligned)"
+            head = second.head[j]
+            other = f"{_describe_head(second, head)} (not aligned)"
+            if head in partner:
+                other = _describe_head(first, partner[head])
+            texts = [_describe_head(first, first.head[i]), other]
             if name == "arc":
                 texts = [f"{texts[0]} {first.deprel[i]}", f"{texts[1]} {second.deprel[j]}"]
             values.append((texts[0], texts[1]))

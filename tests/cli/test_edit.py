@@ -46,6 +46,23 @@ def test_changed_trees_with_enhanced_dependencies_are_noted() -> None:
     assert [x.deprel.count("iobj") for x in read(out.splitlines(keepends=True))] == [1, 0, 0, 1, 0]
 
 
+def test_the_table_of_diff_after_parsing_is_applied(tmp_path: Path) -> None:
+    """The parse has no enhanced dependencies and no empty nodes, and other heads."""
+    rows = "1\tGo\t_\t_\t_\tA=1\t0\troot\t0:root|2.1:x\t_\n2\thome\t_\t_\t_\t_\t1\t{}\t{}\t_\n"
+    gold, parsed, table = (tmp_path / name for name in ("a.conllu", "b.conllu", "d.tsv"))
+    node = "2.1\tgo\t_\t_\t_\t_\t_\t_\t1:conj\t_\n"
+    gold.write_text(f"# sent_id = s\n{rows.format('obj', '1:obj')}{node}\n")
+    parsed.write_text(f"# sent_id = s\n{rows.format('advmod', '_').replace('0:root|2.1:x', '_')}\n")
+    table.write_text(Command("diff")(gold, parsed, "--format", "tsv", code=1)[0])
+    message = str(run.failure(table, gold))
+    assert "only values of words can be corrected" in message
+    columns = message.rpartition(" ")[2]
+    options = ("--format", "tsv", "--columns", columns)
+    table.write_text(Command("diff")(gold, parsed, *options, code=1)[0])
+    out, err = run(table, gold)
+    assert out == parsed.read_text().removesuffix("\n") + f"{node}\n" and err == ""
+
+
 def test_changed_forms_with_a_text_are_noted() -> None:
     rule = "pattern { X [form=dog] } commands { X.form = cat }"
     text = "# text = The dog\n1\tdog\t_\t_\t_\t_\t0\troot\t_\t_\n\n"

@@ -82,8 +82,11 @@ def test_a_head_is_the_same_word_even_if_its_number_changes() -> None:
     third = sentence("dogs bark bark", head=[3, 0, 2], deprel=["nsubj", "root", "dep"])
     assert differences(first, third) == [
         (0, "bark", "words", "", "bark"),
-        (1, "dogs", "head", "2:bark", "3:bark"),
+        (1, "dogs", "head", "2:bark", "3:bark (not aligned)"),
     ]
+    # Another head has its number in the first sentence.
+    first = sentence("dogs bark", head=[0, 1], deprel=["root", "dep"])
+    assert differences(first, second)[1] == (1, "dogs", "head", "0:root", "2:bark")
 
 
 def rows(*lines: str) -> Sentence:

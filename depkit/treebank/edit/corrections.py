@@ -5,16 +5,21 @@ import io
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from depkit.corpus.enhanced import sort_relations
 from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 from depkit.treebank.edit.editable import Change, change_sentence
 
+_DIFFERENCE = ("column", "a", "b")  # as in tables of `depkit diff`
 # What a row can call the column, the value before and the value after, in this order
-_NAMES = (("kind", "gold", "alternative"), ("column", "old", "new"), ("column", "a", "b"))
-_COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "misc")
+_NAMES = (("kind", "gold", "alternative"), ("column", "old", "new"), _DIFFERENCE)
+_COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+# What a row of `depkit diff` can be about besides the value of a word
+_NOT_VALUES = ("words", "comments", "tokens", "sentence")
 _DECISIONS = ("accept", "reject", "")
 # An apostrophe of `score.table` before what a spreadsheet may take for the beginning of a formula
 _APOSTROPHE = re.compile(r"(?:\A|(?<=[;,\t]))'(?=(?:[^\S\t]|[\"'])*+[=+\-@＝＋－＠])")
@@ -34,6 +39,7 @@ class Correction:
         column: The column.
         old: The value that is corrected.
         new: The corrected value.
+        head_form: The form of the new head, "" if it is unknown or the column is not HEAD.
     """
 
     row: str
@@ -45,6 +51,7 @@ class Correction:
     column: str
     old: str
     new: str
+    head_form: str = ""
 
     @property
     def key(self) -> tuple[str, str | int]:
@@ -106,8 +113,10 @@ class Corrections:
             word, line = int(str(record["word"])), int(str(record.get("line") or 0))
         except ValueError:
             raise fail("word and line must be numbers") from None
-        if word == 0:  # as in tables of `depkit diff`
-            raise fail("only words can be corrected; leave out this row")
+        if word == 0 or column in _NOT_VALUES:
+            columns = ",".join(name for name in _COLUMNS if name != "form")
+            message = "only values of words can be corrected; leave out this row, or make the table"
+            raise fail(f"{message} with depkit diff --columns {columns}")
         if not cells["sent_id"] and not line:
             raise fail("it has neither a sent_id nor a line")
         if column not in _COLUMNS:
@@ -122,10 +131,13 @@ class Corrections:
             head, _, relation = old.partition(":")
             new_head, _, new_relation = new.partition(":")
             head, new_head = ("_" if text == "-1" else text for text in (head, new_head))
-            yield Correction(*word_of, "head", head, new_head)
+            head_form = new_relation if names == _DIFFERENCE and new_head != "0" else ""
+            yield Correction(*word_of, "head", head, new_head, head_form)
             if names[0] == "kind":
                 yield Correction(*word_of, "deprel", relation, new_relation)
         else:
+            if names == _DIFFERENCE:
+                new = _sort_parts(column, new)
             yield Correction(*word_of, column, old, new)
 
     def apply(self, sentence: Sentence) -> tuple[Sentence, list[Change]]:
@@ -193,10 +205,29 @@ class Corrections:
             return None
         # A head can be written as 02.
         number = str(sentence.head[word - 1]) if name == "head" else value
-        if correction.old not in (number, value):
+        is_old = correction.old in (number, value)
+        if name in ("feats", "deps") and not is_old:  # The order of their parts has no meaning.
+            old, new, parts = (set(x.split("|")) for x in (correction.old, correction.new, value))
+            if parts == new:
+                return None
+            is_old = parts == old
+        if not is_old:
             message = f"{name.upper()} of word {word} is {value[:80]!r}"
             self._fail(sentence, correction, f"{message}, not {correction.old[:80]!r}")
+        self._check_head_form(sentence, correction, renamed)
         return Change(word, name, value, correction.new)
+
+    def _check_head_form(
+        self, sentence: Sentence, correction: Correction, renamed: Collection[tuple[int, str]]
+    ) -> None:
+        """Raise FormatError if a new head has another form than the correction says."""
+        head, expected = correction.new, correction.head_form
+        forms = dict(zip(map(str, range(1, len(sentence) + 1)), sentence.form, strict=True))
+        if not expected or head not in forms:  # `change_sentence` reports missing heads.
+            return
+        if forms[head] != expected and (int(head), expected) not in renamed:
+            message = f"the new head {head} is {forms[head][:40]!r}, not {expected[:40]!r}"
+            self._fail(sentence, correction, message)
 
     def _fail(self, sentence: Sentence, correction: Correction, message: str) -> NoReturn:
         word = min(max(correction.word - 1, 0), len(sentence) - 1)
@@ -246,6 +277,19 @@ def _read_records(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]
     if not isinstance(record, list) or not all(isinstance(row, dict) for row in record):
         raise FormatError(file, 0, "", "it has no list of corrections")
     yield from enumerate(record, start=1)
+
+
+def _sort_parts(column: str, value: str) -> str:
+    """Return the value of a column with the parts of FEATS and DEPS in the order that UD wants.
+
+    Tables of `depkit diff` have them in alphabetical order.
+    """
+    if column == "feats":
+        return "|".join(sorted(value.split("|"), key=str.lower))
+    if column == "deps":
+        with suppress(ValueError):  # `change_sentence` reports heads that do not exist.
+            return sort_relations(value)
+    return value
 
 
 def _remove_apostrophes(cell: str) -> str:

@@ -224,6 +224,8 @@ def change_sentence(
             problem = "is empty; write _ for a cell without a value"
         elif change.column not in SPACED and any(map(str.isspace, change.new)):
             problem = f"{change.new[:40]!r} contains white space"
+        elif change.column == "deps":
+            problem = _find_problem_of_deps(sentence, change.new)
         if problem:
             message = f"after the changes, {change.column.upper()} of word {change.word} {problem}"
             raise FormatError(*sentence.location(change.word - 1), message)
@@ -233,6 +235,17 @@ def change_sentence(
         raise FormatError(*sentence.location(), str(error.args[-1])) from None
     _check_heads(result, sentence)
     return result
+
+
+def _find_problem_of_deps(sentence: Sentence, cell: str) -> str:
+    """Describe the first relation in a value of DEPS that has no head or no label; "" if none."""
+    nodes = [sentence.lines[row].partition("\t")[0] for row in sentence.empty_nodes()]
+    heads = {*map(str, range(len(sentence) + 1)), *nodes}
+    for relation in cell.split("|") if cell != "_" else ():
+        head, _, label = relation.partition(":")
+        if not label or head not in heads:
+            return f"has {relation[:40]!r}, which is no relation to a word of the sentence"
+    return ""
 
 
 def _check_heads(sentence: Sentence, before: Sentence) -> None:

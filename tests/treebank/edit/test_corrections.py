@@ -57,6 +57,28 @@ def test_other_tables_and_json_are_applied() -> None:
     assert apply(text) == [("a-1", 2, "feats", "Degree=Pos", "_")]
 
 
+def test_enhanced_dependencies_and_features_are_corrected_in_any_order() -> None:
+    header = "sent_id\tword\tcolumn\ta\tb\n"
+    # A table of `depkit diff` has the parts in alphabetical order.
+    rows = "a-1\t1\tdeps\t3:det\t3:det|12:x|6:dep\n".replace("12:x", "2:x:y")
+    rows += "a-1\t4\tfeats\tTense=Past|VerbForm=Fin\tABBR=Y|NumForm=A|Number=B\n"
+    changes = [
+        ("a-1", 1, "deps", "3:det", "2:x:y|3:det|6:dep"),
+        ("a-1", 4, "feats", "Tense=Past|VerbForm=Fin", "ABBR=Y|Number=B|NumForm=A"),
+    ]
+    assert apply(header + rows) == changes
+    other_order = "a-1\t4\tfeats\tVerbForm=Fin|Tense=Past\t_\na-1\t1\tfeats\tX=Y\tPronType=Art|"
+    assert apply(f"{header}{other_order}Definite=Def\n") == [
+        ("a-1", 4, "feats", "Tense=Past|VerbForm=Fin", "_")
+    ]
+
+
+def test_the_new_head_of_a_difference_must_have_its_form() -> None:
+    header = "sent_id\tword\tcolumn\ta\tb\n"
+    with pytest.raises(FormatError, match=r"a-1: the new head 2 is 'old', not 'new'; see line 2"):
+        apply(header + "a-1\t1\thead\t3:dog\t2:new\n")
+
+
 def test_corrections_that_have_been_made_are_skipped() -> None:
     assert apply("sent_id\tword\tcolumn\told\tnew\na-1\t2\tupos\tNOUN\tADJ\n") == []
 
@@ -80,7 +102,11 @@ def test_a_line_stands_for_a_sentence_without_sent_id() -> None:
         ("z\t2\tupos\tNOUN\tX\t1\taccept\n", r"rows.tsv: line 2 corrects the sentence 'z', which"),
         ("a-1\t2\ttag\tNOUN\tX\t1\taccept\n", r"rows.tsv:2: there is no column 'tag'"),
         ("a-1\tx\tupos\tNOUN\tX\t1\taccept\n", r"must be numbers"),
-        ("a-1\t0\tupos\tNOUN\tX\t1\taccept\n", r"only words can be corrected"),
+        ("a-1\t0\ttokens\tA\tB\t1\taccept\n", r"only values of words .* depkit diff --columns le"),
+        ("a-1\t2\twords\told\tB\t1\taccept\n", r"only values of words .*,deprel,deps,misc$"),
+        ("a-1\t2\tdeps\t3:amod\t9:amod\t1\taccept\n", r"DEPS of word 2 has '9:amod', which is no"),
+        ("a-1\t2\tdeps\t3:amod\t3\t1\taccept\n", r"DEPS of word 2 has '3', which is no relation"),
+        ("a-1\t2\tdeps\t1:x\t3:y\t1\taccept\n", r"DEPS of word 2 is '3:amod', not '1:x'"),
         (
             "a-1\t2\tupos\tADJ\tX\t1\taccept\na-1\t2\tupos\tADJ\tY\t1\taccept\n",
             r"another row corrects the same cell; see line 3 of rows.tsv",
