@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
+from depkit.corpus.equivalents import find_equivalent
 from depkit.corpus.io import PathLike
 from depkit.parsers.model_card import read_card_facts
 from depkit.parsers.model_directory import ModelError, bundled_models, find_model
@@ -83,6 +84,17 @@ class Counts:
         """The number of letters of each script."""
         return count_scripts(self.letters)
 
+    def translate(self, letters: Mapping[int, str]) -> "Counts":
+        """Return the counts of the text after `str.translate` by a table of single letters."""
+
+        def translate(counts: Counter[str]) -> Counter[str]:
+            result: Counter[str] = Counter()
+            for key, count in counts.items():
+                result[key.translate(letters)] += count
+            return result
+
+        return Counts(translate(self.trigrams), translate(self.letters), self.num_distinct)
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -106,13 +118,23 @@ class Profile:
 
         It is lowered by letters of the same script that the language does not have.
         """
-        counts = Counts.of(text) if isinstance(text, str) else text
+        counts = self.read(Counts.of(text) if isinstance(text, str) else text)
         total = counts.trigrams.total()
         if not total:
             return self.other
         get, other = self.trigrams.get, self.other
         trigrams = sum(count * get(trigram, other) for trigram, count in counts.trigrams.items())
         return trigrams / total - FOREIGN_LETTERS * self.foreign_share(counts)
+
+    def read(self, counts: Counts) -> Counts:
+        """Read each letter that is not of the alphabet as an equivalent letter that is.
+
+        So Romanian can be written with cedillas, and Persian with the letters of Arabic.
+        """
+        known = self.letters.__contains__
+        foreign = counts.letters.keys() - self.letters.keys()
+        read = {ord(x): y for x in foreign if (y := find_equivalent(x, known)) and len(y) == 1}
+        return counts.translate(read) if read else counts
 
     def is_script_of(self, counts: Counts) -> bool:
         """Whether enough of a text's letters are of the language's script."""
@@ -122,15 +144,22 @@ class Profile:
         """Return the share of letters of the language's script that are not of its alphabet."""
         if not self.letters:
             return 0.0
+        counts = self.read(counts)
         others = counts.letters.keys() - self.letters.keys()
         number = sum(counts.letters[x] for x in others if find_script(x) == self.script)
         return number / max(1, counts.letters.total())
 
     def count_missing(self, counts: Counts) -> float:
         """Return how many letters that a text lacks would be expected in its distinct words."""
+        counts = self.read(counts)
         missing = self.letters.keys() - counts.letters.keys()
         share = counts.scripts[self.script] / max(1, counts.letters.total())
         return counts.num_distinct * share * sum(self.letters[letter] for letter in missing)
+
+    def is_similar_to(self, counts: Counts) -> bool:
+        """Whether a text can be in the language, though it has names or slang."""
+        is_score_high = self.score(counts) >= self.low - FAR_BELOW
+        return is_score_high and self.count_missing(counts) <= MISSING_LETTERS
 
 
 def count_scripts(letters: Counter[str]) -> Counter[str]:
@@ -231,9 +260,8 @@ def may_be_language(text: str, language: str) -> bool:
         profile is not None
         and best is not None
         and profile.is_script_of(counts)
-        and profile.count_missing(counts) <= MISSING_LETTERS
-        and profile.score(counts)
-        >= max(profile.low - FAR_BELOW, best.score - _clear_lead(counts.letters.total()))
+        and profile.is_similar_to(counts)
+        and profile.score(counts) >= best.score - _clear_lead(counts.letters.total())
     )
 
 
@@ -304,19 +332,28 @@ def _clear_lead(letters: int) -> float:
 
 
 def _find_by_letters(counts: Counts) -> str | None:
-    """Return the code of the only language that has the letters of a text, if there is one."""
+    """Return the code of the only language that has the letters of a text, if there is one.
+
+    A language without a profile can have the same letters, as Yiddish has those of Hebrew. A text
+    of MIN_LETTERS is then found to be too different from the profile.
+    """
     total, scripts = counts.letters.total(), counts.scripts
     shared = sum(scripts[script] for script in _SHARED_SCRIPTS)
     for script, code in _SCRIPTS_OF_ONE_LANGUAGE.items():
         if scripts[script] > SCRIPT_SHARE * total and 2 * shared < total:
-            return code
+            return code if _is_short_or_similar(counts, code) else None
     for code, letters in _LETTERS_OF_ONE_LANGUAGE.items():
         profile = read_profiles()[code]
         own = {*letters, *profile.letters}
         is_own = all(x in own or find_script(x) != profile.script for x in counts.letters)
         if is_own and 2 * scripts[profile.script] > total and set(letters) & counts.letters.keys():
-            return code
+            return code if _is_short_or_similar(counts, code) else None
     return None
+
+
+def _is_short_or_similar(counts: Counts, code: str) -> bool:
+    is_short = counts.letters.total() < MIN_LETTERS
+    return is_short or read_profiles()[code].is_similar_to(counts)
 
 
 def bundled_languages() -> dict[str, str]:

@@ -53,6 +53,30 @@ def test_letters_that_a_language_does_not_have_lower_its_score():
     assert profile.count_missing(Counts.of("ab ab ab")) == pytest.approx(2 / 3)
 
 
+def test_a_letter_is_read_as_an_equivalent_one_of_the_alphabet():
+    comma, cedilla = make_profile("x", ["așa"] * 10), make_profile("y", ["aşa"] * 10)
+    for profile, text in product([comma, cedilla], ["așa", "aşa"]):
+        assert profile.score(text) == pytest.approx(-1.0986, abs=1e-3)
+        assert profile.foreign_share(Counts.of(text)) == profile.count_missing(Counts.of(text)) == 0
+
+
+EQUIVALENT_LETTERS = {
+    "ro": ("șțȘȚ", "şţŞŢ", "Bunica și-a pus ochelarii și a citit toată scrisoarea în fața casei;"
+    " știa că băieții se întorc în câteva zile și le-a pregătit niște plăcinte."),
+    "fa": ("یک", "يك", "مادربزرگ عینکش را زد و نامه را در حیاط خواند. او می‌دانست که بچه‌ها تا چند"
+    " روز دیگر برمی‌گردند و برای آنها کیک پخت."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", EQUIVALENT_LETTERS)
+def test_a_language_is_found_in_either_spelling(code):
+    letters, others, text = EQUIVALENT_LETTERS[code]
+    other_text = text.translate(str.maketrans(letters, others))
+    assert other_text != text and find_clear_language(other_text) == code
+    assert find_other_language(other_text, code) is None
+    assert may_be_language(other_text, code) and not is_unlike_language(other_text, code)
+
+
 def test_a_profile_is_read_as_it_was_written():
     profile = make_profile("a mixture", [ENGLISH, GERMAN] * 20)
     copy = Profile(**json.loads(to_json(profile)))
@@ -177,6 +201,8 @@ UNKNOWN = {
     * 3,
     "Welsh": "Bore heddiw aeth y plant i'r hen ysgol, yna daethant adref a bwyta pryd blasus gyda'u"
     " mam-gu, a oedd wedi bod yn aros amdanynt ers awr.",
+    "Yiddish": "די באבע האט אנגעטאן די ברילן און געלייענט דעם בריוו אויפן הויף. זי האט געוואוסט אז"
+    " די קינדער וועלן קומען אהיים אין עטלעכע טעג ארום, און זי האט געבאקן א קוכן פאר זיי.",
     "slang": "omg lmao ur so extra rn haha brb gtg ttyl xoxo luv u bestie smh idk wtf rofl ikr nvm",
     "one letter": "a" * 200_000,
     "a table": "Name;Alter;Stadt\nKurt Seidel;31;Nürnberg\nInge Lorenz;28;Düsseldorf\n"
