@@ -50,6 +50,7 @@ class MultiwordTable:
             return known
         if self._fold(token) in self.never:
             return None
+        token = _compose(token)
         low = lower(token, self.dotless)
         plain = straighten(low)
         for start in range(1, len(token)):  # the longest ending first
@@ -120,10 +121,8 @@ class MultiwordTable:
 
         Apostrophes and hyphens are those of ASCII.
         """
-        plain = straighten(lower(text, self.dotless))
-        if plain.isascii():
-            return plain
-        return unicodedata.normalize("NFC", plain).translate(_WITHOUT_INVISIBLE)
+        # It is composed first: an I before a combining dot is no dotless i.
+        return straighten(lower(_compose(text), self.dotless))
 
     def _copy_spelling(self, token: str, words: Words) -> Words:
         """Return the words of a token with its capital letters and its kind of apostrophe."""
@@ -141,6 +140,13 @@ class MultiwordTable:
 def _count_leading(words: Sequence[str], members: frozenset[str]) -> int:
     """Return how many words there are before the first that is not in `members`."""
     return next((i for i, word in enumerate(words) if word not in members), len(words))
+
+
+def _compose(text: str) -> str:
+    """Return a text with composed letters and without invisible characters."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", text).translate(_WITHOUT_INVISIBLE)
 
 
 def straighten(text: str) -> str:

@@ -1,5 +1,7 @@
 """Splitting of multiword tokens by a table of known tokens and endings."""
 
+import unicodedata
+
 import pytest
 import torch
 
@@ -135,6 +137,16 @@ def test_tokens_with_variant_or_invisible_characters_are_split(token):
 def test_an_ending_is_found_with_any_hyphen():
     table = build_multiword_table([("disse-me", ("disse", "me")), ("levou-me", ("levou", "me"))])
     assert table.words("Chama‑me") == ("Chama", "me")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_an_ending_is_found_in_a_decomposed_token(form):
+    examples = [("dándome", ("dando", "me")), ("faça-o", ("faça", "o"))]
+    table = build_multiword_table(examples)
+    assert table.words(unicodedata.normalize(form, "Sándome")) == ("Sando", "me")
+    assert table.words(unicodedata.normalize(form, "lança-­o")) == ("lança", "o")
+    turkish = build_multiword_table([("ırmaktaki", ("ırmakta", "ki")), ("ı", ("ı",))])
+    assert turkish.words(unicodedata.normalize(form, "DİPTEKİ")) == ("DİPTE", "Kİ")
 
 
 def split_always(table, text):
