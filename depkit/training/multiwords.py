@@ -33,7 +33,9 @@ def build_multiword_table(
     """Build the table from the tokens of a treebank and their words.
 
     For each token and each ending, the table has the most frequent words. An ending that is
-    restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. Tokens whose
+    restricted to few tokens, such as `u` in French `du` and `au`, is not in the table, and neither
+    is one that changes the letters of its tokens if most tokens with it are split otherwise, as for
+    Portuguese `vê-lo` if the treebank has `ver` + `lo` once, but mostly `vê` + `lo`. Tokens whose
     words exceed the limits or do not fit the token are left out, and so are abbreviations. The
     contractions of contractions.txt that the treebank never has as single words are added, and
     always split. `never` has the tokens that begin or end like multiword tokens, but are only
@@ -55,7 +57,8 @@ def build_multiword_table(
     first = {
         token for (token, words), n in counts.items() if n >= MIN_COUNT or "".join(words) != token
     }
-    own_single = [token for token, words in counts if len(words) == 1]
+    own = set(counts)
+    own_single = [token for token, words in own if len(words) == 1]
     counts.update(
         {key: n for key, n in other_counts.items() if key in counts or key[0] not in first}
     )
@@ -93,13 +96,15 @@ def build_multiword_table(
         return MultiwordTable()
     # An ending is looked up only where the network says so, and one example is enough for it.
     productive_endings = _productive(ending_hosts, single, str.endswith, 1)
+    splits = {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)}
+    exceptions = _find_exceptions(splits, own, counts)
     before = _productive(hosts_after, single, str.startswith, MIN_HOSTS)
     after = _productive(hosts_before, single, str.endswith, MIN_HOSTS)
     prefixes = tuple(before)
     suffixes = tuple(suffix for suffix in after if "'" not in straighten(suffix))
     return MultiwordTable(
         {token: _most_frequent(words) for token, words in sorted(known.items())},
-        {ending: _most_frequent(endings[ending]) for ending in sorted(productive_endings)},
+        {ending: words for ending, words in splits.items() if ending not in exceptions},
         frozenset(map(straighten, before)),
         frozenset(map(straighten, after)),
         always=frozenset(chain(contractions, _find_always_split(known, counts))),
@@ -206,6 +211,32 @@ def _find_misfits(counts: Counts) -> set[tuple[str, Words]]:
         ):
             found[_difference(token, joined)].add((token, words))
     return set(chain.from_iterable(group for group in found.values() if len(group) < MIN_HOSTS))
+
+
+def _find_exceptions(
+    splits: dict[str, Words], own: Iterable[tuple[str, Words]], tokens: Iterable[tuple[str, Words]]
+) -> set[str]:
+    """Find endings that are no concatenations of their words, and mostly split otherwise.
+
+    Args:
+        splits: The words of each ending, as in `MultiwordTable.endings`.
+        own: The different tokens of the first treebank and their words. They decide about the
+            endings that they have.
+        tokens: Those of all treebanks.
+    """
+    changed = {ending: words for ending, words in splits.items() if "".join(words) != ending}
+
+    def count_majorities(group: Iterable[tuple[str, Words]]) -> Counter[str]:
+        majorities: Counter[str] = Counter()
+        for token, words in group:
+            for i in range(1, len(token) if len(words) > 1 else 0):
+                if split := changed.get(token[i:]):
+                    is_same = words == (token[:i] + split[0], *split[1:])
+                    majorities[token[i:]] += 1 if is_same else -1
+        return majorities
+
+    majorities = count_majorities(tokens) | dict(count_majorities(own))
+    return {ending for ending, majority in majorities.items() if majority < 0}
 
 
 def _count_shared(text: str, other: str) -> int:

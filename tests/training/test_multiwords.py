@@ -57,6 +57,19 @@ def test_the_first_treebank_decides_what_is_split():
     assert build_multiword_table([*[neste] * 3, *others]).always == {"dum"}
 
 
+def test_an_ending_with_other_letters_than_its_words_is_not_used_if_it_is_an_exception():
+    kept = [("usá-lo", ("usá", "lo")), ("levá-lo", ("levá", "lo"))]
+    restored = [(x + "á-lo", (x + "ar", "lo")) for x in ("am", "cont", "ajud")]
+    assert build_multiword_table(restored).words("comprá-lo") == ("comprar", "lo")
+    assert build_multiword_table([*kept, *restored]).words("comprá-lo") == ("comprar", "lo")
+    assert build_multiword_table([*kept, restored[0]]).words("comprá-lo") == ("comprá", "lo")
+    # The first treebank decides, and the others if it has no such token.
+    assert build_multiword_table(kept, restored).words("comprá-lo") == ("comprá", "lo")
+    assert build_multiword_table(restored[:1], kept).words("comprá-lo") == ("comprar", "lo")
+    table = build_multiword_table([("disse-me", ("disse", "me"))], [*kept, restored[0]])
+    assert table.words("comprá-lo") == ("comprá", "lo") and table.words("amá-lo") == ("amar", "lo")
+
+
 def test_other_tokens_are_not_split_because_of_misspelled_ones():
     """`its` instead of `it's` says nothing about `cats`, but `dont` is nearly always `don't`."""
     its, dont, cats = ("its", ("it", "s")), ("dont", ("do", "nt")), ("cats", ("cat", "s"))
