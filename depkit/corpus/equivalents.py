@@ -12,10 +12,10 @@ from functools import cache
 _GROUPS = (
     "'’ʼ‘′´`׳＇",
     '"“”„«»‟″״‹›',
-    "-–—‐‑−―",
+    "-–—‐‑−―\u05be",  # the last one is the Hebrew maqaf
     "șş", "ȘŞ", "țţ", "ȚŢ",  # Romanian letters with comma below, and with cedilla
-    "یيى", "کك",  # Persian letters, and Arabic ones in old files
-    ".。｡।", "?？؟", "!！", "、､,，،", ";；؛", "・･",  # punctuation marks
+    "یيى", "کك", "هۀ",  # Persian letters, and Arabic and other ones in old files
+    ".。｡।۔٫", "?？؟", "!！", "、､,，،٬", ";；؛", "・･·ㆍ", "%٪", "&⁊",  # punctuation marks
 )  # fmt: skip
 # Accents of Latin and similar letters, Hebrew and Arabic marks, parts of Korean syllables, and the
 # marks of voiced Japanese syllables
@@ -27,9 +27,12 @@ _ACCENT = re.compile(_ACCENTS)
 # A character and its accents, or the vowel and the final consonant of a Korean syllable. The number
 # is limited because the time to compose them is quadratic in it.
 _SEQUENCE = re.compile(f".{_ACCENTS}{{1,8}}", re.DOTALL)
+_KASHIDA = "\u0640"  # makes Arabic and Persian words longer on paper
 # Kinds of compatibility decomposition that keep the meaning. The others are superscripts, fractions
 # and the like.
 _SAME_MEANING = {"<wide>", "<narrow>", "<compat>", "<isolated>", "<initial>", "<medial>", "<final>"}
+# Consonants with a dot in old Irish texts, which are followed by `h` instead today
+_DOTTED = dict(zip("ḃċḋḟġṁṗṡṫḂĊḊḞĠṀṖṠṪ", "bcdfgmpstBCDFGMPST", strict=True))
 _GROUP_BY_MEMBER = {member: group for group in _GROUPS for member in group}
 # What the members of a group can be read as if none of them is known
 _SUBSTITUTES = dict.fromkeys("?？؟!！", ".。") | dict.fromkeys(";；؛", ",،、")
@@ -39,17 +42,21 @@ _SUBSTITUTES = dict.fromkeys("?？؟!！", ".。") | dict.fromkeys(";；؛", ",�
 def equivalents(character: str) -> tuple[str, ...]:
     """Return the strings that a character can be read as, the best first.
 
-    They are those of its group; its compatibility form, such as A for the full-width letter Ａ, but
-    not o for º, because a superscript has a meaning of its own; for a digit of another script, the
-    European one; and a full stop for a question mark or an exclamation mark, and a comma for a
-    semicolon.
+    They are those of its group; its normal form, such as Å for the sign of the ångström; its
+    compatibility form, such as A for the full-width letter Ａ, but not o for º, because a
+    superscript has a meaning of its own; for a digit of another script, the European one; for a
+    letter of old Irish texts, the modern spelling; and a full stop for a question mark or an
+    exclamation mark, and a comma for a semicolon.
     """
     group = _GROUP_BY_MEMBER.get(character, "")
     kind = unicodedata.decomposition(character).partition(" ")[0]
-    compatible = unicodedata.normalize("NFKC", character) if kind in _SAME_MEANING else ""
+    has_form = kind in _SAME_MEANING or not kind.startswith("<")
+    compatible = unicodedata.normalize("NFKC", character) if has_form else ""
     digit = unicodedata.decimal(character, None)
     strings = [*group, compatible, "" if digit is None else str(digit)]
     strings += _SUBSTITUTES.get(character, "")
+    if letter := _DOTTED.get(character):
+        strings.append(letter + "h")
     return tuple(dict.fromkeys(x for x in strings if x and not x.isspace() and x != character))
 
 
@@ -62,8 +69,8 @@ def find_equivalent(character: str, is_known: Callable[[str], bool]) -> str | No
 
 
 def is_ignorable(character: str) -> bool:
-    """Whether a reader can skip a character: an accent, a soft hyphen, a joiner."""
-    return unicodedata.category(character) in {"Mn", "Me", "Cf"}
+    """Whether a reader can skip a character: an accent, a soft hyphen, a joiner, a kashida."""
+    return unicodedata.category(character) in {"Mn", "Me", "Cf"} or character == _KASHIDA
 
 
 def compose(text: str) -> Iterator[tuple[int, int, str]]:

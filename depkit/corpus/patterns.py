@@ -284,8 +284,8 @@ def is_name(form: str) -> bool:
 # or end with a hyphen, the first rule makes the hyphen a token of its own, and the second one joins
 # the parts around it.
 HYPHENS = {
-    ("split ranges", "joined ranges"): re.compile(r"[-–](?<=\d.)(?=\d)"),
-    ("split hyphens", "joined hyphens"): re.compile(r"[-–](?<=\w.)(?=\w)(?!(?<=\d.)\d)"),
+    ("split ranges", "joined ranges"): re.compile(r"[-–‐‑\u05be](?<=\d.)(?=\d)"),
+    ("split hyphens", "joined hyphens"): re.compile(r"[-–‐‑\u05be](?<=\w.)(?=\w)(?!(?<=\d.)\d)"),
 }
 
 

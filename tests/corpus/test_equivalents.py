@@ -15,6 +15,10 @@ from depkit.corpus.equivalents import compose, equivalents, find_equivalent, is_
         ("?", ".؟", "؟"), ("?", ".!", "."), (";", ",", ","), (";", ",؛", "؛"),
         ("؟", "?.", "?"), ("،", ",", ","), ("！", ".", "."),
         ("…", ".", "..."), ("!", "…", None),
+        ("\u05be", "-–", "-"), ("٪", "%", "%"), ("۔", ".", "."), ("٫", ".,", "."), ("٬", ",", ","),
+        ("ۀ", "ه", "ه"), ("·", "ㆍ", "ㆍ"), ("·", "・", "・"), ("⁊", "&", "&"),
+        ("ċ", "ch", "ch"), ("Ṫ", "Th", "Th"), ("ż", "zh", None),
+        ("\u212b", "Å", "Å"), ("\uf90a", "金", "金"),  # the ångström, a compatible ideograph
     ],
 )  # fmt: skip
 def test_the_best_known_equivalent_is_found(character, known, expected):
@@ -43,5 +47,5 @@ def test_a_long_sequence_of_accents_is_composed():
 
 
 def test_ignorable_characters():
-    assert all(map(is_ignorable, "\u0301\xad\u200b\u2060\u05b8"))
+    assert all(map(is_ignorable, "\u0301\xad\u200b\u2060\u05b8\u0640"))
     assert not any(map(is_ignorable, "a.’ -"))

@@ -17,7 +17,7 @@ from depkit.corpus.text import Token
 Words = tuple[str, ...]
 
 _APOSTROPHES = dict.fromkeys("’‘ʼ´`＇", "'")
-_PLAIN = str.maketrans(_APOSTROPHES | dict.fromkeys("‐‑", "-"))
+_PLAIN = str.maketrans(_APOSTROPHES | dict.fromkeys("‐‑\u05be", "-"))
 _INVISIBLE = "\u00ad\u200b"  # soft hyphens and zero-width spaces
 _WITHOUT_INVISIBLE = str.maketrans(dict.fromkeys(_INVISIBLE))
 
@@ -110,10 +110,7 @@ class MultiwordTable:
         fold = self._fold
         for key in (lower(token, self.dotless), fold(token)):
             if key in self.tokens:
-                words = self.tokens[key]
-                if sum(map(len, words)) == len(token) and fold("".join(words)) == fold(token):
-                    return _cut(token, words)
-                return self._copy_spelling(token, words)
+                return self._copy_spelling(token, self.tokens[key])
         return None
 
     def _fold(self, text: str) -> str:
@@ -125,7 +122,13 @@ class MultiwordTable:
         return straighten(lower(_compose(text), self.dotless))
 
     def _copy_spelling(self, token: str, words: Words) -> Words:
-        """Return the words of a token with its capital letters and its kind of apostrophe."""
+        """Return the words of a token with its capital letters and its kind of apostrophe.
+
+        A token that is the concatenation of its words is cut, so all its characters are kept.
+        """
+        joined = "".join(words)
+        if len(joined) == len(token) and self._fold(joined) == self._fold(token):
+            return _cut(token, words)
         apostrophes = {x for x in token if x == "'" or x in _APOSTROPHES}
         if len(apostrophes) == 1:
             (apostrophe,) = apostrophes

@@ -137,6 +137,9 @@ def test_tokens_with_variant_or_invisible_characters_are_split(token):
 def test_an_ending_is_found_with_any_hyphen():
     table = build_multiword_table([("disse-me", ("disse", "me")), ("levou-me", ("levou", "me"))])
     assert table.words("Chama‑me") == ("Chama", "me")
+    hebrew = build_multiword_table([("ב-2010", ("ב", "-", "2010")), ("ב", ("ב",))])
+    for hyphen in "-‑\u05be":
+        assert hebrew.words(f"מ{hyphen}2010") == ("מ", hyphen, "2010")
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
