@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from depkit.corpus.equivalents import find_equivalent
 from depkit.corpus.io import PathLike
 from depkit.corpus.sentence import Sentence, find_boundary
 from depkit.parsers.base import Parser
+from depkit.parsers.inputs.known_characters import KnownCharacters
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.text.language import (
     MIN_LETTERS,
@@ -146,7 +148,9 @@ def _find_other_language(
         return warning
     letters, known = Counter(filter(str.isalpha, text)), parser.vocabulary.characters.indices
     num_unknown = sum(
-        count for x, count in letters.items() if not (x in known or x.lower() in known)
+        count
+        for x, count in letters.items()
+        if not (x in known or x.lower() in known or find_equivalent(x, known.__contains__))
     )
     if 2 * num_unknown > letters.total() and parser.config.inputs.context.source != "transformer":
         return (
@@ -184,7 +188,8 @@ def _find_foreign_words(
     They are the shares of known words and of frequent words in the sentences, and the same shares
     in the training treebank. None also for a model without a lexicon, whose words are not counted.
     """
-    words = [form.lower() for sentence in sentences for form in sentence.form if form.isalpha()]
+    read = map(KnownCharacters(vocabulary), sentences)
+    words = [form.lower() for sentence in read for form in sentence.form if form.isalpha()]
     lexicon = vocabulary.lemmas
     if len(words) < MIN_WORDS or lexicon is None:
         return None

@@ -69,6 +69,11 @@ def test_text_of_the_language_of_the_model_gets_no_note(text, parser):
     assert warnings(parser, text) == []
 
 
+def test_words_of_equivalent_characters_get_no_note(parser):
+    full_width = {ord(x): chr(ord(x) + 0xFEE0) for text in ENGLISH for x in text if x.isalpha()}
+    assert warnings(parser, ENGLISH[0].translate(full_width)) == []
+
+
 @pytest.mark.parametrize("language", FOREIGN)
 def test_text_of_another_language_gets_a_note(language, parser):
     (note,) = warnings(parser, FOREIGN[language])
