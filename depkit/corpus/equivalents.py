@@ -42,18 +42,19 @@ _SUBSTITUTES = dict.fromkeys("?？؟!！", ".。") | dict.fromkeys(";；؛", ",�
 def equivalents(character: str) -> tuple[str, ...]:
     """Return the strings that a character can be read as, the best first.
 
-    They are those of its group; its normal form, such as Å for the sign of the ångström; its
-    compatibility form, such as A for the full-width letter Ａ, but not o for º, because a
-    superscript has a meaning of its own; for a digit of another script, the European one; for a
-    letter of old Irish texts, the modern spelling; and a full stop for a question mark or an
-    exclamation mark, and a comma for a semicolon.
+    They are those of its group; its normal form, such as Å for the sign of the ångström, also
+    without the points of Hebrew letters; its compatibility form, such as A for the full-width
+    letter Ａ, but not o for º, because a superscript has a meaning of its own; for a digit of
+    another script, the European one; for a letter of old Irish texts, the modern spelling; and a
+    full stop for a question mark or an exclamation mark, and a comma for a semicolon.
     """
     group = _GROUP_BY_MEMBER.get(character, "")
     kind = unicodedata.decomposition(character).partition(" ")[0]
     has_form = kind in _SAME_MEANING or not kind.startswith("<")
     compatible = unicodedata.normalize("NFKC", character) if has_form else ""
     digit = unicodedata.decimal(character, None)
-    strings = [*group, compatible, "" if digit is None else str(digit)]
+    without_marks = "".join(x for x in compatible if not is_ignorable(x))
+    strings = [*group, compatible, without_marks, "" if digit is None else str(digit)]
     strings += _SUBSTITUTES.get(character, "")
     if letter := _DOTTED.get(character):
         strings.append(letter + "h")

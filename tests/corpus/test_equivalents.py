@@ -18,6 +18,7 @@ from depkit.corpus.equivalents import compose, equivalents, find_equivalent, is_
         ("\u05be", "-–", "-"), ("٪", "%", "%"), ("۔", ".", "."), ("٫", ".,", "."), ("٬", ",", ","),
         ("ۀ", "ه", "ه"), ("·", "ㆍ", "ㆍ"), ("·", "・", "・"), ("⁊", "&", "&"),
         ("ċ", "ch", "ch"), ("Ṫ", "Th", "Th"), ("ż", "zh", None),
+        ("\ufb2a", "ש\u05c1", "ש\u05c1"), ("\ufb2a", "ש", "ש"),  # a letter with a point
         ("\u212b", "Å", "Å"), ("\uf90a", "金", "金"),  # the ångström, a compatible ideograph
     ],
 )  # fmt: skip
