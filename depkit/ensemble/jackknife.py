@@ -30,7 +30,7 @@ from depkit.training.progress import Progress
 from depkit.training.recipe import Recipe
 from depkit.training.sources import VectorFile, load_sources
 
-DEV_FOLDS = 20  # one of so many folds of a tagger's sentences is used to select its best epoch
+DEV_FOLDS = 20  # a tagger's sentences are divided into folds, one of which selects its best epoch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ def _split_dev(
     """
     chosen = [sentences[i] for i in indices]
     folds = max(2, min(DEV_FOLDS, len(set(map(_joined_words, chosen)))))
-    # The last fold has the fewest sentences that occur often.
+    # Frequent sentences are assigned first, so the last fold has the fewest of them.
     is_dev = assign_folds(chosen, folds, seed) == folds - 1
     index = np.array(indices)
     return index[~is_dev].tolist(), index[is_dev].tolist()

@@ -64,7 +64,7 @@ def check_family_settings(config: ParserConfig, written: dict[str, Any]) -> None
 def make_parser_config(tables: dict[str, Any]) -> ParserConfig:
     """Make a parser's configuration from the tables of a TOML file. Raises ConfigError.
 
-    Without a key `family`, scorer.tree=false marks a tagger; the default is a biaffine parser.
+    Without a key `family`, the parser is a tagger if scorer.tree is false, or else biaffine.
     """
     scorer = tables.get("scorer")
     tree = None

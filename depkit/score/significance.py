@@ -193,7 +193,7 @@ def small_sample_warnings(evaluations: Sequence[Evaluation], test: str | None) -
     """Return a warning for each later system that differs from the first in too few sentences.
 
     This is for the test "bootstrap": if the difference comes from a few sentences that are alike,
-    it is about the same in every sample, and p is small by mistake.
+    it is about the same in every sample, and p is too small.
     """
     first, *others = evaluations
     warnings = []

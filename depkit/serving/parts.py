@@ -78,10 +78,10 @@ class FinishedFiles:
     """Which output files of a job are finished, for `skip_done`.
 
     A finished file has a marker, a file next to it that records how it was made: the input, the
-    models, the options and the output, so it is void if another command writes the output.
+    models, the options and the output. It is no longer valid if another command writes the output.
 
-    Make this object before the models are loaded and the files are opened. It describes them then,
-    so that a file that changes while the job runs is annotated again by the next run.
+    Make this object before the models are loaded and the files are opened: it records their state
+    at that moment, so that a file that changes during the job is annotated again by the next run.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -117,7 +117,7 @@ def _marker(path: str) -> str:
 def _describe_inputs(plan: Plan) -> list[dict[str, object] | None]:
     """Describe how each output file is made: from what input, by which models and options.
 
-    The result is None for an input that does not exist, about which reading gives an error.
+    The result is None for an input that cannot be found; the error is raised when it is read.
     """
     job, options = plan.job, _describe_options(plan.job)
     tokenizers = (job.tokenizer,) if job.tokenizer else ()
@@ -128,7 +128,7 @@ def _describe_inputs(plan: Plan) -> list[dict[str, object] | None]:
         try:
             size, version = _find_version(file.path)
             features = [_find_version(name) for name in (file.elmo,) if name]
-        except OSError:
+        except (OSError, ValueError):  # ValueError: the URL of an unknown kind of store
             descriptions.append(None)
             continue
         descriptions.append({

@@ -33,9 +33,10 @@ def build_multiword_table(
     """Build the table from the tokens of a treebank and their words.
 
     For each token and each ending, the table has the most frequent words. An ending that is
-    restricted to few tokens, such as `u` in French `du` and `au`, is not in the table, and neither
-    is one that changes the letters of its tokens if most tokens with it are split otherwise, as for
-    Portuguese `vê-lo` if the treebank has `ver` + `lo` once, but mostly `vê` + `lo`. Tokens whose
+    restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. An ending
+    whose words have other letters than the token is also left out if most tokens with this ending
+    are split in another way: Portuguese `ver` + `lo` for `vê-lo` if the treebank mostly has `vê` +
+    `lo`. Tokens whose
     words exceed the limits or do not fit the token are left out, and so are abbreviations. The
     contractions of contractions.txt that the treebank never has as single words are added, and
     always split. `never` has the tokens that begin or end like multiword tokens, but are only

@@ -115,7 +115,7 @@ def read_tokenizer(
             raise ValueError(
                 f"its dilations are not at most {MAX_LAYERS} integers from 1 to {MAX_DILATION}"
             )
-        pairs = description.get("pairs", 0)  # Those of most bundled tokenizers lack the key.
+        pairs = description.get("pairs", 0)  # most bundled ones lack this key
         network = make_network(
             path,
             read_shapes(path),
