@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from depkit.files.errors import ArgumentError
-from depkit.score.evaluation import Evaluation, f1_scores
+from depkit.score.evaluation import Evaluation, Metric, f1_scores
 
 Test = Literal["ar", "bootstrap", "mcnemar"]
 DEFAULT_SEED = 1
@@ -190,7 +190,7 @@ def compare_systems(
 
 
 def small_sample_warnings(evaluations: Sequence[Evaluation], test: str | None) -> list[str]:
-    """Return a warning for each later system that differs from the first in too few sentences.
+    """Return a warning for each later system with the metrics that differ in too few sentences.
 
     This is for the test "bootstrap": if the difference comes from a few sentences that are alike,
     it is about the same in every sample, and p is too small.
@@ -198,14 +198,25 @@ def small_sample_warnings(evaluations: Sequence[Evaluation], test: str | None) -
     first, *others = evaluations
     warnings = []
     for system in others if test == "bootstrap" else ():
-        count = int((system.counts != first.counts).any(axis=1).sum())
-        if 0 < count < MIN_DIFFERING:
+        differs = system.counts != first.counts  # [sentence, column]
+        few = [
+            name
+            for name in first.scores
+            if 0 < _count_rows(differs, first, first.metrics[name]) < MIN_DIFFERING
+        ]
+        if few:
             warnings.append(
-                f"{system.system}: its counts differ from those of the first system in {count}"
-                f" sentence{'s' * (count > 1)}, which is too few for `test` bootstrap; p values are"
-                " too small"
+                f"{system.system}: fewer than {MIN_DIFFERING} sentences differ from those of the"
+                f" first system in {', '.join(few)}; the p values of `test` bootstrap are too small"
+                " there"
             )
     return warnings
+
+
+def _count_rows(differs: np.ndarray, evaluation: Evaluation, metric: Metric) -> int:
+    """Count the sentences in which a count of a metric differs; differs: [sentence, column]."""
+    names = {metric.correct, metric.gold, metric.predicted}
+    return int(differs[:, [evaluation.columns.index(name) for name in names]].any(1).sum())
 
 
 def choices(confidence: bool, test: str | None, seed: int) -> tuple[tuple[str, str], ...]:

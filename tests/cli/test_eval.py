@@ -88,8 +88,8 @@ def test_warnings_go_to_stderr_and_can_be_silenced() -> None:
 def test_a_bootstrap_test_of_few_sentences_has_a_warning() -> None:
     arguments = (GOLD, GOLD, WORSE, "--test", "bootstrap")
     assert run(*arguments)[1] == (
-        f"depkit: warning: {WORSE}: its counts differ from those of the first system in 1 sentence,"
-        " which is too few for --test bootstrap; p values are too small\n"
+        f"depkit: warning: {WORSE}: fewer than 10 sentences differ from those of the first system"
+        " in UAS, LAS, LA, UEM, LEM, CLAS; the p values of --test bootstrap are too small there\n"
     )
     assert run(*arguments, "-q")[1] == run(*arguments[:3], "--test", "ar")[1] == ""
 

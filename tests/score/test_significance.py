@@ -2,7 +2,7 @@ import math
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import product, starmap
 from typing import get_args
 
 import numpy as np
@@ -447,16 +447,15 @@ def test_describe_test_names_test_and_settings() -> None:
 def test_the_bootstrap_of_few_differences_has_a_warning() -> None:
     first = random_system(0.7, 1)
 
-    def system(num_differing: int) -> Evaluation:
+    def system(num_heads: int, num_tags: int) -> Evaluation:
         counts = first.counts.copy()
-        counts[:num_differing, COLUMNS.index("tags")] += 1
-        return Evaluation(f"{num_differing}", counts, COLUMNS, METRICS)
+        counts[:num_heads, COLUMNS.index("heads")] += 1
+        counts[:num_tags, COLUMNS.index("tags")] += 1
+        return Evaluation(f"{num_heads}, {num_tags}", counts, COLUMNS, METRICS)
 
-    systems = [first, *map(system, (0, 1, 9, 10))]
-    assert [
-        text.partition(", which")[0] for text in small_sample_warnings(systems, "bootstrap")
-    ] == [
-        "1: its counts differ from those of the first system in 1 sentence",
-        "9: its counts differ from those of the first system in 9 sentences",
-    ]
+    systems = [first, *starmap(system, [(0, 0), (1, 0), (9, 10), (10, 10), (9, 1)])]
+    text = "fewer than 10 sentences differ from those of the first system in"
+    assert [x.partition(";")[0] for x in small_sample_warnings(systems, "bootstrap")] == [
+        f"1, 0: {text} UAS", f"9, 10: {text} UAS", f"9, 1: {text} UAS, UPOS",
+    ]  # fmt: skip
     assert small_sample_warnings(systems, "ar") == small_sample_warnings(systems, None) == []

@@ -220,7 +220,8 @@ def test_a_bundled_model_is_calibrated_unless_its_card_says_otherwise(name):
     # Those of arcs and labels, or that of marginals, are not applied if they would not have helped.
     card = (find_model(name) / "README.md").read_text("utf-8")
     assert (len(changed) < len(temperatures)) == ("not applied" in card)
-    assert all(0.5 < temperature < 3 for temperature in changed)
+    # Models with 200 epochs are overconfident: their temperatures are about 3.
+    assert all(0.5 < temperature < 4 for temperature in changed)
 
 
 def test_calibration_computes_no_gradients(tiny):
