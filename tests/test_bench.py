@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections import Counter
 from contextlib import nullcontext
 from functools import partial
 
@@ -13,8 +14,10 @@ import torch
 import transformers
 from torch import nn
 
+from depkit.corpus.sentence import new_sentence
 from depkit.nn.lstm import run_lstm
 from depkit.parsers.loading import load
+from depkit.parsers.model_directory import find_model
 from depkit.serving.http_server import Server
 from depkit.serving.udpipe import Models
 from depkit.trees.shape import is_tree
@@ -34,6 +37,7 @@ from tests.bench.languages import LANGUAGES, TREEBANKS, commands
 from tests.bench.measure import NO_PEER, Bench, BenchError, Peer, Program, Row, Run, run_alternately
 from tests.bench.processes import subtract_start_up
 from tests.bench.stages import make_stage
+from tests.bench.words import choose_words
 from tests.conftest import TINY
 from tests.parsers.inputs.small_transformers import fast_tokenizer, save_bert, save_pretrained
 from tests.pretend_gpu import WHY_NOT
@@ -403,11 +407,27 @@ def test_the_commands_of_a_card_train_the_model(tmp_path):
         steps = commands(code)
         assert [step[-2] for step in steps] == ["-o"] * len(steps)
         assert [step[-1] for step in steps][-1] == code
-        assert len(steps) == (4 if "text" in facts else 1)
+        text = facts.get("text")
+        assert len(steps) == (1 if text is None else 5 if "vocabulary" in text else 4)
         for step in steps:
             own = {word for word in step[:-2] if word.startswith(f"{code}.") or "conllu" in word}
             assert {word.partition("=")[2] or word for word in own} <= written
             written.add(step[-1])
+
+
+def test_a_model_with_fewer_words_knows_the_most_useful_ones(tmp_path):
+    counts = {"b": 1, "c": 2}, {"a": 30, "b": 10, "d": 9}
+    words = ["<pad>", "<unknown>", "<root>", "a", "b", "c", "d"]
+    kept = [choose_words(words, number, *map(Counter, counts)) for number in (4, 5, 6)]
+    assert kept == [[0, 1, 2, 5], [0, 1, 2, 3, 5], [0, 1, 2, 3, 4, 5]]
+    small = tmp_path / "small"
+    main(["words", str(find_model("nl")), "--keep", "100", str(TINY), "-o", str(small)])
+    parsers = [load(model, engine="onnx", threads=1) for model in (find_model("nl"), small)]
+    whole, reduced = (parser.vocabulary.words.symbols for parser in parsers)
+    assert len(reduced) == 100 and set(reduced) < set(whole)
+    known = new_sentence([word for word in reduced[3:] if word.isalpha()][:9])
+    trees = [next(parser.parse([known])) for parser in parsers]
+    assert trees[0].head == trees[1].head and trees[0].upos == trees[1].upos
 
 
 def test_a_transformer_with_fewer_pieces_gives_the_same_vectors(tmp_path):

@@ -110,7 +110,7 @@ def evaluate_command(
     name = _find_metric(metric, evaluator) if metric is not None else ""
     options.check_inputs(files, quiet)
     evaluations = evaluator.evaluate(gold, preds)
-    print_warnings(evaluator, evaluations, quiet, verbose, test=test)
+    print_warnings(evaluator, evaluations, quiet, verbose, test=test, all_metrics=not name)
     if name:
         print_output("\n".join(f"{evaluation.score(name):.2f}" for evaluation in evaluations))
         return
@@ -128,12 +128,15 @@ def print_warnings(
     verbose: bool,
     *,
     test: str | None = None,
+    all_metrics: bool = False,
 ) -> None:
     """Print warnings on stderr unless `quiet`, and the counts if `verbose`.
 
-    The warnings are about the files and about a test of significance.
+    The warnings are about the files, about a test of significance and, if `all_metrics` are
+    printed, about those that are left out.
     """
     warnings = [*evaluator.warnings(evaluations), *small_sample_warnings(evaluations, test)]
+    warnings += evaluator.metric_warnings(evaluations) if all_metrics else []
     for warning in () if quiet else warnings:
         print_message(f"depkit: warning: {name_options(warning)}")
     for evaluation in evaluations if verbose else ():

@@ -171,7 +171,12 @@ def _split_dev(
     words.
     """
     chosen = [sentences[i] for i in indices]
-    folds = max(2, min(DEV_FOLDS, len(set(map(_joined_words, chosen)))))
+    if (different := len(set(map(_joined_words, chosen)))) < 2:
+        raise DataError(
+            f"{chosen[0].file or 'train'}: all sentences outside of a fold have the same words, so"
+            " that none is left to select the epoch of its tagger; use more folds"
+        )
+    folds = min(DEV_FOLDS, different)
     # Frequent sentences are assigned first, so the last fold has the fewest of them.
     is_dev = assign_folds(chosen, folds, seed) == folds - 1
     index = np.array(indices)

@@ -113,6 +113,10 @@ class Evaluator:
             warnings += [f"{evaluation.system}: {warning}" for warning in evaluation.warnings]
         return warnings
 
+    def metric_warnings(self, evaluations: Sequence[Evaluation]) -> list[str]:
+        """Return warnings about metrics that are left out because of a probable mistake."""
+        return []
+
     def details(self, evaluation: Evaluation) -> list[str]:
         """Return the counts behind the scores, in lines."""
         return [evaluation.describe_counts()]
@@ -148,13 +152,15 @@ class WordEvaluator(Evaluator):
         warnings = super().warnings(evaluations)
         if self.punct != "keep" and evaluations[0].scored == evaluations[0].words:
             warnings.append(f"`punct` {self.punct} leaves out no word of the gold file")
+        return warnings
+
+    def metric_warnings(self, evaluations: Sequence[Evaluation]) -> list[str]:
         first = evaluations[0]
         counts = {name: gold for name, (gold, _, _) in first.relations.items()}
         foreign = sum(count for name, count in counts.items() if not is_universal(name))
         # If there are more, the relations are not meant to be those of UD.
-        if 0 < foreign <= sum(counts.values()) / 10:
-            warnings.append(f"CLAS is not computed: {first.undefined['CLAS']}")
-        return warnings
+        is_mistake = 0 < foreign <= sum(counts.values()) / 10
+        return [f"CLAS is not computed: {first.undefined['CLAS']}"] if is_mistake else []
 
 
 @dataclass(frozen=True, kw_only=True)

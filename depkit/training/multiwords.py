@@ -36,12 +36,12 @@ def build_multiword_table(
     restricted to few tokens, such as `u` in French `du` and `au`, is not in the table. An ending
     whose words have other letters than the token is also left out if most tokens with this ending
     are split in another way: Portuguese `ver` + `lo` for `vê-lo` if the treebank mostly has `vê` +
-    `lo`. Tokens whose
-    words exceed the limits or do not fit the token are left out, and so are abbreviations. The
-    contractions of contractions.txt that the treebank never has as single words are added, and
-    always split. `never` has the tokens that begin or end like multiword tokens, but are only
-    single words in the first treebank; one occurrence is enough. Those that end with a word with
-    an apostrophe are left out, as the plural `Monday's`, which is more often a possessive.
+    `lo`. Tokens whose words exceed the limits or do not fit the token are left out, and so are
+    abbreviations. The contractions of contractions.txt that the treebank never has as single words
+    are added, and always split. `never` has the tokens that begin or end like multiword tokens, but
+    are only single words in the first treebank; one occurrence is enough. Those that end with a
+    word with an apostrophe are left out, as the plural `Monday's`, which is more often a
+    possessive.
 
     Args:
         tokens: The tokens of the treebank as which text is split.

@@ -61,6 +61,7 @@ OWN_OPTIONS = (
     "pages",
     "serve",
     "figure",
+    "words",
 )
 PEERS = {"supar": "SuPar 1.1.4", "spacy": "spaCy 3.8", "udpipe": "ufal.udpipe"}
 

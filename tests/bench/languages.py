@@ -137,13 +137,18 @@ def commands(code: str) -> list[list[str]]:
     manuals = ["python", "-m", "tests.bench", "manuals", code, "--packages", "DIR"]
     trees = [x for file in files for x in ("--train", file)]
     student += ["--set", f"distillation.text={facts['ratio']}", "--set", LEARNED]
-    return [
+    large = f"{code}.large" if "vocabulary" in facts else code
+    steps = [
         [*manuals, "--words", str(facts["words"]), "-o", text],
         [*pieces, text, *files, "-o", transformer],
         ["depkit", "train", *files, *tuning, "--set", f"inputs.context.model={transformer}", "-o",
          teacher],
-        ["depkit", "distill", teacher, text, *trees, *student, "-o", code],
+        ["depkit", "distill", teacher, text, *trees, *student, "-o", large],
     ]  # fmt: skip
+    if "vocabulary" in facts:
+        words = ["python", "-m", "tests.bench", "words", large, *files]
+        steps.append([*words, "--keep", str(facts["vocabulary"]), "-o", code])
+    return steps
 
 
 def train_files(code: str, data: Path, folder: Path) -> list[str]:
@@ -241,12 +246,12 @@ def describe_training(code: str) -> str:
     """Return the part of a card that has the commands of the training."""
     text = "\n".join(f"      {shlex.join(command)}" for command in commands(code))
     keeps_last = KEEPS_LAST in LANGUAGES[code].get("settings", [])
-    held_out = HELD_OUT.format("" if keeps_last else "to select the epoch and ")
+    purpose = HELD_OUT.format("" if keeps_last else "to select the epoch and ")
     if "text" not in LANGUAGES[code]:
-        return f"Trained by this command on the train parts, of which {held_out}:\n\n{text}\n"
+        return f"Trained by this command on the train parts, of which {purpose}:\n\n{text}\n"
     return (
         "Trained by these commands on the train parts, of which"
-        f" {held_out}, and on what a teacher predicts for them and for the text of manuals, which"
+        f" {purpose}, and on what a teacher predicts for them and for the text of manuals, which"
         f" have no gold trees ({', '.join(FACTS['texts'])}). The teacher is multilingual-e5-small"
         f" (MIT licence), tuned on the same treebanks:\n\n{text}\n"
     )

@@ -40,18 +40,7 @@ LENGTHS = range(5, 251)  # the words of a paragraph
 NO_PROSE = re.compile(r"[{}<>\\|$=]|https?:|--|::|\(\)|/[a-z]+/")
 ENGLISH = frozenset("the and of to you this that with from for are can your".split())
 UNTRANSLATED = 0.08  # a paragraph with a larger share of these English words is left out
-OTHER_SCRIPT = {
-    "be",
-    "bg",
-    "fa",
-    "he",
-    "ja",
-    "ko",
-    "mk",
-    "ru",
-    "sr",
-    "uk",
-}  # not written with Latin letters
+OTHER_SCRIPT = frozenset("be bg fa he ja ko mk ru sr uk".split())  # no Latin letters
 LATIN = 0.25  # the largest share of Latin letters in a paragraph in another script
 
 

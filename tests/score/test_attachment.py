@@ -114,10 +114,10 @@ def test_a_relation_outside_of_ud_is_named() -> None:
     reason = "the gold file has the relation 'nsbj' (word 1 of sentence 2), which is not one of UD"
     with pytest.raises(ValueError, match=re.escape(f"CLAS is not defined: {reason}")):
         evaluations[0].score("CLAS")
-    assert evaluator.warnings(evaluations) == [f"CLAS is not computed: {reason}"]
+    assert evaluator.metric_warnings(evaluations) == [f"CLAS is not computed: {reason}"]
     # If more than a tenth of the relations are not of UD, they are not meant to be.
     other = [new_sentence(words[:3], {"head": [2, 0, 2], "deprel": ["SBJ", "ROOT", "OBJ"]})]
-    assert evaluator.warnings(evaluator.evaluate(other, [other])) == []
+    assert evaluator.metric_warnings(evaluator.evaluate(other, [other])) == []
     only_punctuation = [new_sentence(["!"], {"head": [0], "deprel": ["punct"]})]
     with pytest.raises(ValueError, match="no content words"):
         evaluate(only_punctuation, only_punctuation).score("CLAS")

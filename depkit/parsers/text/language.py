@@ -141,10 +141,12 @@ class Profile:
         return counts.scripts[self.script] > SCRIPT_SHARE * counts.letters.total()
 
     def foreign_share(self, counts: Counts) -> float:
-        """Return the share of letters of the language's script that are not of its alphabet."""
+        """Return the share of letters of the language's script that are not of its alphabet.
+
+        counts: those of a text that was read by `read`.
+        """
         if not self.letters:
             return 0.0
-        counts = self.read(counts)
         others = counts.letters.keys() - self.letters.keys()
         number = sum(counts.letters[x] for x in others if find_script(x) == self.script)
         return number / max(1, counts.letters.total())
