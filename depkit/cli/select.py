@@ -268,7 +268,7 @@ class _Writer:
     def __init__(self, names: list[str], keeps_order: bool) -> None:
         self.names = names
         self.boundaries = [Boundaries() if keeps_order else None for _ in names]
-        self.ids = [UniqueIds() for _ in names]
+        self.ids = UniqueIds()
         self.sentences = [0] * len(names)
         self.words = [0] * len(names)
 
@@ -278,7 +278,7 @@ class _Writer:
         sentence = boundaries.restore(item) if boundaries else item.sentence
         self.sentences[part] += 1
         self.words[part] += len(sentence)
-        return self.ids[part].keep(sentence)
+        return self.ids.keep(sentence)
 
     def write_parts(
         self, chosen: Iterator[tuple[Item, int]], directory: str, encoding: str
@@ -308,7 +308,7 @@ class _Writer:
 
     def report(self, note: Callable[[str], None], verbose: bool) -> None:
         """Print a note on changed sent_ids and, if verbose, the size of each part."""
-        if changed := sum(ids.changed for ids in self.ids):
+        if changed := self.ids.changed:
             note(f"{changed:,} sent_ids that occurred before have got a number at their end")
         if not sum(self.sentences):
             note("no sentence was selected")

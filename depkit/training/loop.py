@@ -30,7 +30,7 @@ from depkit.training.distributed import (
 )
 from depkit.training.plan import Feed, Plan, TrainingError
 from depkit.training.recipe import Recipe, Training
-from depkit.training.schedule import rate_factor
+from depkit.training.schedule import finished_warmup, rate_factor
 from depkit.training.start import Run, compute_gradients, is_finished, start
 
 # Seconds between checkpoints within an epoch; there is also a checkpoint after each epoch.
@@ -139,7 +139,8 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
             state.best, state.best_epoch = scores[training.select], state.epoch
         mean_loss = float(totals[0]) / done
         state.batch, state.loss = 0, 0.0
-        if state.update <= training.warmup_updates(updates):
+        fraction = max(state.update / updates, state.seconds / plan.max_time)
+        if finished_warmup(training, state.update - 1, fraction, updates) <= 1:
             state.reduced_epoch = state.epoch  # stagnant epochs count from the end of the warm-up
         elif scores and is_stagnant(state, training):
             state.reductions, state.reduced_epoch = state.reductions + 1, state.epoch

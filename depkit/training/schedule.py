@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from math import inf
 
 from torch import nn
 
@@ -28,18 +29,16 @@ def rate_factor(
         updates: The number of updates of the whole run.
         reductions: How often the schedule "plateau" has reduced the rate.
     """
-    if warmup := training.warmup_updates(updates):
-        rise = (update + 1) / warmup
-        if training.warmup < 1:
-            rise = max(rise, fraction / training.warmup)
-        if training.schedule == "linear":
-            rise = max(rise, fraction / LONGEST_WARMUP)
-        if rise <= 1:
-            return rise
-    if training.schedule == "exponential":
-        return training.decay ** ((update - warmup) / training.decay_updates)
-    if training.schedule == "step":
-        return training.decay ** ((update - warmup) // training.decay_updates)
+    rise = finished_warmup(training, update, fraction, updates)
+    if rise <= 1:
+        return rise
+    warmup = training.warmup_updates(updates)
+    if training.schedule in ("exponential", "step"):
+        if 0 < training.warmup < 1:
+            # If time limits the training, the warm-up ended earlier: updates are evenly spaced.
+            warmup = min(warmup, update * training.warmup / fraction)
+        decays = (update - warmup) / training.decay_updates
+        return training.decay ** (decays if training.schedule == "exponential" else int(decays))
     if training.schedule == "plateau":
         return training.decay**reductions
     if training.schedule == "linear":
@@ -47,6 +46,22 @@ def rate_factor(
         end = min(warmup / updates, LONGEST_WARMUP)  # of the warm-up
         return min(1.0, max(0.0, 1 - fraction) / (1 - end))
     return 1.0
+
+
+def finished_warmup(training: Training, update: int, fraction: float, updates: int) -> float:
+    """Return the finished part of the warm-up at an update; more than 1 after the warm-up.
+
+    The arguments are those of `rate_factor`.
+    """
+    warmup = training.warmup_updates(updates)
+    if not warmup:
+        return inf
+    rise = (update + 1) / warmup
+    if training.warmup < 1:
+        rise = max(rise, fraction / training.warmup)
+    if training.schedule == "linear":
+        rise = max(rise, fraction / LONGEST_WARMUP)
+    return rise
 
 
 def parameter_groups(network: ParserNetwork, training: Training) -> list[dict]:

@@ -46,6 +46,16 @@ def test_sent_ids_stay_unique() -> None:
     assert err == "depkit: note: 5 sent_ids that occurred before have got a number at their end\n"
 
 
+def test_sent_ids_stay_unique_across_parts(tmp_path: Path) -> None:
+    row = "1\t{}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    words = "abcdefgh"
+    stdin = "".join(f"# sent_id = s\n# text = {word}\n{row.format(word)}" for word in words)
+    run("-", "--split", "a=0.5,b=0.5", "--output-dir", tmp_path, stdin=stdin)
+    parts = [ids((tmp_path / f"{name}.conllu").read_text()) for name in "ab"]
+    assert all(parts)
+    assert sorted([*parts[0], *parts[1]]) == ["s", *(f"s-{number}" for number in range(2, 9))]
+
+
 def test_filters() -> None:
     assert ids(run(FILE, "--where", "pattern { X [upos=INTJ] }")[0]) == ["b-3"]
     both = ("--where", "pattern { X [lemma=dog] }", "--where", "pattern { X [upos=AUX] }")

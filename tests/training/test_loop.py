@@ -236,6 +236,17 @@ def test_the_plateau_schedule_counts_from_the_end_of_the_warm_up(tiny, tmp_path,
         assert run(recipe, tiny, tmp_path / str(epochs)).reductions == reductions
 
 
+def test_the_plateau_schedule_counts_from_a_warm_up_that_time_ends(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "score_dev", lambda *_: {"LAS": 5.0, "UAS": 0.0})
+    seconds = count()
+    monkeypatch.setattr(loop, "clock", lambda: next(seconds))
+    # The time ends after few of the updates, but the warm-up takes half of the time only.
+    recipe = small_recipe(epochs=1000, warmup=0.5, schedule="plateau", plateau=1, decay=0.5)
+    state = run(recipe, tiny, tmp_path, max_time=60)
+    assert state.epoch < 100
+    assert state.reductions > 1
+
+
 def test_without_a_maximum_the_gradient_is_not_clipped(tiny, tmp_path):
     ends = {}
     for clip in (0.0, 1e9, 1e-3):

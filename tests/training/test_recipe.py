@@ -303,6 +303,16 @@ def test_the_warm_up_can_be_a_share_of_the_training():
     assert rate_factor(training, 3, 0.005, 1000) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("schedule", ["exponential", "step"])
+def test_decay_begins_where_a_training_limited_by_time_ends_its_warm_up(schedule):
+    training = Training(warmup=0.1, schedule=schedule, decay=0.5, decay_updates=10)
+    # Of 1000 updates, only 100 fit into the time; so the warm-up takes 10 instead of 100.
+    factors = [rate_factor(training, i, i / 100, 1000) for i in (5, 10, 20, 30, 90)]
+    assert factors == pytest.approx([0.5, 1, 0.5, 0.25, 0.5**8])
+    factors = [rate_factor(training, i, i / 1000, 1000) for i in (49, 100, 110, 120)]
+    assert factors == pytest.approx([0.5, 1, 0.5, 0.25])
+
+
 def test_a_copy_of_a_shipped_recipe_can_be_changed(tmp_path):
     copy = tmp_path / "mine.toml"
     copy.write_text(read_recipe_text("kk2018-char").replace("word = 0", "word = 512"))
