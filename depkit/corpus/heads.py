@@ -25,7 +25,7 @@ class _HeadStrings(dict[int | str, str]):
 
 
 HEAD_STRINGS = _HeadStrings({number: text for text, number in HEAD_NUMBERS.items()})
-HEAD_STRINGS |= {text: text for text in HEAD_NUMBERS}  # what is a string already
+HEAD_STRINGS |= {text: text for text in HEAD_NUMBERS}  # A string is returned as it is.
 
 
 class HeadError(ValueError):

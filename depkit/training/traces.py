@@ -1,4 +1,4 @@
-"""Recognises the directories into which depkit has trained, so that no other is written into."""
+"""Recognises output directories of training runs, so that depkit writes into no other directory."""
 
 import json
 import re

@@ -105,6 +105,13 @@ def test_examples_use_existing_options() -> None:
             assert {word for word in words if re.match("--?[a-z]", word)} <= names, line
 
 
+def test_help_does_not_refer_to_examples_by_number() -> None:
+    """The numbers would be wrong after the next change of the examples."""
+    for command in commands():
+        text = page(command, [])
+        assert not re.search(r"\b(second|third|fourth|fifth|sixth)\s+example", text), command.name
+
+
 # bash
 
 

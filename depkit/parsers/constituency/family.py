@@ -71,7 +71,7 @@ class Constituency(Family):
         return super().symbols(sentence, column)
 
     def targets(self, sentence: Sentence, vocabulary: "Vocabulary") -> dict[str, list[int]]:
-        """Leave out constituents, which are no targets of words."""
+        """Leave out the labels of constituents, because they do not belong to single words."""
         columns = {k: table for k, table in vocabulary.columns.items() if k != self.labels}
         return super().targets(sentence, replace(vocabulary, columns=columns))
 

@@ -1,6 +1,7 @@
 """Make exported graphs smaller.
 
-Their constants refer to the model's file of weights, or have as few bits as there.
+Their constants become references to the model's file of weights, or are stored with as few bits as
+in that file.
 
 The numbers do not change. A graph whose constants are in the file is smaller by their size, and
 reads them from the file when it is loaded.

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def append_rows(table: np.ndarray, used: int, rows: np.ndarray) -> np.ndarray:
-    """Write rows behind the used rows of a table, and return the table.
+    """Write rows after the used rows of a table, and return the table.
 
     A full table is copied into a new one of twice the size, so that the time of appending n rows
     one by one is linear in n. Arrays that share memory with the old one do not change then.
