@@ -126,7 +126,7 @@ class Evidence:
         """
         if len(edit) == 1:
             return False
-        return self._changes[cut_and_added(low, edit)] > bool(edit[1])
+        return self._changes.get(cut_and_added(low, edit), 0) > bool(edit[1])
 
     def find_ending(self, word_class: WordClass, low: str) -> Ending:
         """Return the words of a class that share the longest ending with a lower-case form."""

@@ -19,6 +19,7 @@ from depkit.corpus.letter_case import lower, upper
 from depkit.corpus.patterns import is_name
 from depkit.parsers.columns.edit_scripts import (
     KEEP,
+    LOWER,
     Edit,
     apply_edit,
     apply_script,
@@ -35,7 +36,7 @@ from depkit.parsers.columns.lemma_evidence import (
 
 FLOOR = -5.0  # the network's log-probabilities are clipped to this value from below
 CACHE_SIZE = 100_000  # of `look_up`, in words; the cache is emptied when it is full
-GUESSES_SIZE = 5_000  # of the cache of words that are not in the dictionary
+GUESSES_SIZE = 20_000  # of the cache of words that are not in the dictionary
 
 # Weights of the network's log-probability, and of three properties of a candidate: being the lemma
 # of some word with the same UPOS, being a known word, and being the lemma of this form with another
@@ -233,9 +234,15 @@ class _UnknownWord:
         is_other = lemma in self.other_lemmas
         if lemma is None or not (is_other or (is_attested and _digits(lemma) == self.digits)):
             return None
+        if case != LOWER:  # the first case that `find_case` tries
+            case = find_case(self.form, edit, lemma, dotless)
+        return Made(lemma, case, is_other, self.is_known(lemma))
+
+    def is_known(self, lemma: str) -> bool:
+        """Whether a lemma is a known word."""
         # A vocabulary may have been made with `str.lower`, which makes two characters of İ.
-        is_word = lower(lemma, dotless) in self.known_words or lemma.lower() in self.known_words
-        return Made(lemma, find_case(self.form, edit, lemma, dotless), is_other, is_word)
+        low = lower(lemma, self.evidence.dotless)
+        return low in self.known_words or lemma.lower() in self.known_words
 
     def loses_vowels(self, edit: Edit) -> bool:
         """Whether an edit cuts off vowels and consonants but keeps no vowel: `sing` to `s`.
@@ -287,8 +294,8 @@ class _Plausibility(dict[Script, Scored]):
             return self.word.form, -inf
         lemma, case, is_other, is_word = made
         edit, is_lemma = script[1], lemma in self.lemmas
-        is_attested = edit in self.ending.attested and not self.word.loses_vowels(edit)
-        if not (is_other or is_lemma or is_attested):
+        is_attested = edit in self.ending.attested
+        if not (is_other or is_lemma or (is_attested and not self.word.loses_vowels(edit))):
             return lemma, -inf
         share = self.ending.share(edit) * self.cases.get(case, RARE)
         return lemma, log(share) + LEMMA * is_lemma + OTHER_UPOS * is_other + WORD * is_word
@@ -301,6 +308,8 @@ class _Plausibility(dict[Script, Scored]):
         for log_share, edit in self.ending.likeliest:
             if log_share + properties <= best_score:
                 break  # no score can be higher
+            if log_share + self._bonus(edit) <= best_score:
+                continue
             lemma, score = self[self.cases.usual, edit]
             if score > best_score:
                 best, best_score = lemma, score
@@ -310,6 +319,19 @@ class _Plausibility(dict[Script, Scored]):
                 best, best_score = lemma, score
         return best, best_score
 
+    def _bonus(self, edit: Edit) -> float:
+        """Return an upper limit of what the properties of the lemma by an edit add to its score.
+
+        It does not check whether the edit is plausible, and takes much less time than `_evaluate`.
+        """
+        word, case = self.word, self.cases.usual
+        if word.other_lemmas or word.form.isupper():
+            return inf
+        lemma = apply_edit(word.form, case, edit, word.evidence.dotless)
+        if lemma is None:
+            return -inf
+        return LEMMA * (lemma in self.lemmas) + WORD * word.is_known(lemma)
+
 
 def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
+    return "" if text.isalpha() else "".join(filter(str.isdigit, text))
