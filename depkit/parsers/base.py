@@ -185,7 +185,8 @@ class Parser(ABC):
                 one. The comment `tree` says which one it is, and `prob` its probability with its
                 labels. A sentence with fewer trees yields all of them.
             valid: "ud" finds a tree that is valid by those rules of UD that heads, relations and
-                tags decide; see `treebank.valid_labels`.
+                tags decide; see `treebank.valid_labels`. It has a single root, even if the
+                default of the model is "multi".
             batch_tokens: The maximum number of positions in a batch, padding included; by default,
                 what suits the device. A longer sentence is a batch by itself. A batch that does not
                 fit in memory is split.
@@ -204,7 +205,7 @@ class Parser(ABC):
                 the parser predicts no trees.
             FormatError: A sentence lacks the tags or the parse that the parser reads, has no MISC
                 column for the probabilities, has too many words, or no tree agrees with heads that
-                are kept.
+                are kept; or `Deprels` has a label that the parser does not know.
             MemoryError: A single sentence does not fit in memory; the message names it.
         """
         if not self.trees:

@@ -58,9 +58,11 @@ class GraphParser(Parser):
             scores, num_words, self._choose_decoding(**options), self.engine.kind == "cuda"
         )
 
-    def _choose_decoding(self, algorithm: str = "", root: str = "") -> Decoding:
+    def _choose_decoding(self, algorithm: str = "", root: str = "", valid: str = "") -> Decoding:
         decoder = self.config.decoder
-        return Decoding(algorithm or decoder.algorithm, (root or decoder.root) == "single")
+        # A valid tree has a single root, even if the training trees have several.
+        root = "single" if valid else root or decoder.root
+        return Decoding(algorithm or decoder.algorithm, root == "single")
 
     @cached_property
     def valid_labels(self) -> ValidLabels:
@@ -84,6 +86,8 @@ class GraphParser(Parser):
         if options.get("valid"):
             if heads or best > 1 or decoding.algorithm == "argmax":
                 raise ConfigError("`valid` excludes `heads` keep, `best`, and the decoder argmax")
+            if options.get("root") == "multi":
+                raise ConfigError("`valid` excludes `root` multi, because UD requires one root")
             labels = self.vocabulary.columns["deprel"].symbols
             if strange := next((label for label in labels if not is_universal(label)), ""):
                 raise ConfigError(
@@ -125,7 +129,7 @@ class GraphParser(Parser):
         valid: str = "",
         **options: str,
     ) -> list[Any]:
-        decoding = self._choose_decoding(**options)
+        decoding = self._choose_decoding(**options, valid=valid)
         if decoding.algorithm == "eisner":
             check_lengths(sentences, MAX_CUBIC_WORDS)
         if heads or valid or best > 1 or decoding.algorithm == MBR:

@@ -46,7 +46,7 @@ def draw_sentences(seed, count):
 
 
 @pytest.mark.parametrize("options", [{}, {"algorithm": "eisner"}, {"algorithm": "mbr"},
-                                     {"root": "multi", "probabilities": "marginal"}])  # fmt: skip
+                                     {"probabilities": "marginal"}])  # fmt: skip
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_rule_is_broken(treebank, seed, options):
     parser = make_random_parser(treebank, seed)
@@ -59,13 +59,23 @@ def test_no_rule_is_broken(treebank, seed, options):
         parser.parse(sentences, tags="keep", valid="ud", **options), plain, strict=True
     ):
         heads = np.array(sentence.head, np.int32)
-        assert is_tree(heads, options.get("root") != "multi")
+        assert is_tree(heads, single_root=True)
         assert not find_broken_rules(sentence.head, sentence.deprel, sentence.upos)
         broken = find_broken_rules(before.head, before.deprel, before.upos)
         changed += bool(broken)
         if not broken and not {"PUNCT"} & {*before.upos}:
             assert (sentence.head, sentence.deprel) == (before.head, before.deprel)
     assert changed > 50
+
+
+def test_a_valid_tree_has_one_root_if_the_training_trees_have_several(treebank):
+    parser = make_random_parser(treebank, 1, root="multi")
+    sentences = list(draw_sentences(3, 80))
+    assert any(sentence.head.count(0) > 1 for sentence in parser.parse(sentences, tags="keep"))
+    for options in ({}, {"root": "auto"}, {"algorithm": "eisner"}, {"probabilities": "marginal"}):
+        for parsed in parser.parse(sentences, tags="keep", valid="ud", **options):
+            assert is_tree(np.array(parsed.head, np.int32), single_root=True)
+            assert parsed.deprel.count("root") == 1
 
 
 def test_predicted_tags_are_those_that_count(treebank):
@@ -109,6 +119,8 @@ def test_what_has_no_valid_trees_is_refused(tiny, treebank, tmp_path, capfd):
     for options in ({"heads": "keep"}, {"best": 2}, {"algorithm": "argmax"}):
         with pytest.raises(ValueError, match="`valid` excludes"):
             parser(["a b".split()], valid="ud", **options)
+    with pytest.raises(ValueError, match="`valid` excludes `root` multi"):
+        parser(["a b".split()], valid="ud", root="multi")
     strange = [s.with_columns({"deprel": ["SBJ", *s.deprel[1:]]}) for s in treebank]
     with pytest.raises(ValueError, match="'SBJ' is none"):
         make_random_parser(strange, 1)(["a b".split()], valid="ud")
@@ -121,5 +133,7 @@ def test_what_has_no_valid_trees_is_refused(tiny, treebank, tmp_path, capfd):
     assert run([*command, "-o", str(tmp_path / "out.conllu")]) == 0
     for sentence in read(tmp_path / "out.conllu"):
         assert not find_broken_rules(sentence.head, sentence.deprel, sentence.upos)
+    assert run([*command, "--root", "multi"]) == 2
+    assert "--valid excludes --root multi, because UD requires" in capfd.readouterr().err
     assert run([*command, "--best", "2"]) == 2
     assert "--valid excludes --heads keep, --best" in capfd.readouterr().err
