@@ -73,8 +73,7 @@ def parse_candidates(
             mask_punctuation(allowed[row, part, part], np.array(values) == "PUNCT")
     if request.keeps_heads:
         constraints = [read_constraints(sentence) for sentence in sentences]
-        name = parser.config.decoder.root_label if parser.root_label is not None else None
-        allowed = allowed_arcs(constraints, arc.shape[1], name)
+        allowed = allowed_arcs(constraints, arc.shape[1], parser.root_deprel)
     try:
         trees, marginals = decode_trees(
             arc, num_words, allowed, request=request,
@@ -84,8 +83,8 @@ def parse_candidates(
         kind = "projective tree" if request.algorithm == "eisner" else "tree"
         raise FormatError(
             *sentences[error.index].location(),
-            f"no {kind} agrees with the annotated heads and with Heads, NotHead and Deprels in"
-            " MISC",
+            f"no {kind} agrees with HEAD and DEPREL of the words and with Heads, NotHead and"
+            " Deprels in MISC",
         ) from None
     if request.valid and allowed is not None:
         chooser = _ValidTrees(parser, scores, arc=arc, allowed=allowed, request=request)
@@ -191,7 +190,7 @@ def label_arcs(
     for number, sentence in enumerate(constraints or ()):
         for word, names in sentence.possible_labels.items():
             excluded = np.ones(labels.shape[1], np.bool_)
-            excluded[[indices[name] for name in names if name in indices]] = False
+            excluded[[indices[name] for name in names]] = False
             for i in np.flatnonzero((row == number) & (dependent == word)).tolist():
                 # A fixed head can contradict the rule of the root's label, which then yields.
                 both = impossible[i] | excluded

@@ -5,7 +5,7 @@ other words: `Heads=2|5` lists the possible heads, `NotHead=3` lists impossible 
 `Deprels=nsubj|obj` lists the possible labels. A comma also separates the values of a list.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,13 +79,34 @@ def _parse_number(text: str, n: int, key: str, location: tuple[str, int, str]) -
     return int(text)
 
 
-def check_constraints(
-    sentence: Sentence, constraints: Constraints, *, single_root: bool, projective: bool
-) -> None:
-    """Raise FormatError, at a word, if no tree has the fixed heads.
+def check_labels(sentence: Sentence, constraints: Constraints, known: Container[str]) -> None:
+    """Raise FormatError at a word with an empty list of possible labels, or an unknown label in it.
 
-    The fixed arcs contain a cycle; with `single_root`, two words have the head 0; or with
-    `projective`, two fixed arcs cross. Restrictions in MISC can exclude all trees in other ways.
+    known: the labels that the parser can predict.
+    """
+    for word, labels in constraints.possible_labels.items():
+        for label in labels or [""]:
+            if label not in known:
+                raise FormatError(
+                    *sentence.location(word - 1),
+                    f"{DEPRELS} of word {word} in MISC has {label[:40]!r}, which is not a relation"
+                    " of the model; correct it, or leave it out",
+                )
+
+
+def check_constraints(
+    sentence: Sentence,
+    constraints: Constraints,
+    *,
+    single_root: bool,
+    projective: bool,
+    root_label: str | None,
+) -> None:
+    """Raise FormatError, at a word, if one word or two of them exclude all trees.
+
+    The fixed arcs contain a cycle; a word has no possible head; with `single_root`, two words can
+    have no other head than 0; or with `projective`, two fixed arcs cross. All words together can
+    exclude all trees in other ways. root_label: as for `allowed_arcs`.
     """
     heads: list[int] = constraints.heads.tolist()
     if cycles := find_cycles(heads):
@@ -95,12 +116,22 @@ def check_constraints(
             f"the annotated heads form a cycle through word {word}; correct one of them, or write _"
             " to have it parsed",
         )
-    if single_root and heads.count(0) > 1:
-        first, second = [i + 1 for i, head in enumerate(heads) if head == 0][:2]
+    allowed = allowed_arcs([constraints], len(sentence) + 1, root_label)[0]
+    np.fill_diagonal(allowed, False)
+    is_below_root, is_below_word = allowed[1:, 0], allowed[1:, 1:].any(1)
+    for i in np.flatnonzero(~(is_below_root | is_below_word)).tolist():
         raise FormatError(
-            *sentence.location(second - 1),
-            f"words {first} and {second} have the head 0, but a tree has a single root; correct one"
-            " of them, or choose `root` multi",
+            *sentence.location(i),
+            f"no head of word {i + 1} agrees with its DEPREL and with {HEADS}, {NOT_HEAD} and"
+            f" {DEPRELS} in MISC",
+        )
+    roots = np.flatnonzero(~is_below_word).tolist()
+    if single_root and len(roots) > 1:
+        first, second = roots[:2]
+        raise FormatError(
+            *sentence.location(second),
+            f"words {first + 1} and {second + 1} have the head 0 because of HEAD, DEPREL or MISC,"
+            " but a tree has a single root; correct one of them, or choose `root` multi",
         )
     if projective and (words := _find_crossing(heads)):
         raise FormatError(
@@ -159,5 +190,5 @@ def _restrict_root(heads: np.ndarray, labels: Sequence[str], root_label: str) ->
     """Forbid the root, or all words, as heads of a word with these possible labels."""
     if root_label not in labels:
         heads[0] = False
-    elif len(labels) == 1:
+    elif set(labels) == {root_label}:
         heads[1:] = False

@@ -15,7 +15,7 @@ from depkit.files.errors import FormatError
 from depkit.parsers.base import MAX_CUBIC_WORDS, MAX_MARGINAL_WORDS, Parser, check_lengths
 from depkit.parsers.graph.candidates import MBR, Request, parse_candidates
 from depkit.parsers.graph.config import Algorithm, Calibration
-from depkit.parsers.graph.constraints import DEPRELS, check_constraints, read_constraints
+from depkit.parsers.graph.constraints import check_constraints, check_labels, read_constraints
 from depkit.parsers.graph.decoding import Decoding, decode_heads
 from depkit.parsers.graph.deps import (
     COLUMN,
@@ -77,6 +77,11 @@ class GraphParser(Parser):
             return None
         return table.indices.get(self.config.decoder.root_label)
 
+    @property
+    def root_deprel(self) -> str | None:
+        """The label that only children of the root have, None if there is none."""
+        return None if self.root_label is None else self.config.decoder.root_label
+
     def check_request(
         self, sentences: Iterable[Sentence], *, heads: str = "", best: int = 1, **options: str
     ) -> Iterator[Sentence]:
@@ -105,16 +110,11 @@ class GraphParser(Parser):
                 )
             if heads == "keep":
                 constraints = read_constraints(sentence)
+                check_labels(sentence, constraints, known)
                 check_constraints(
                     sentence, constraints, single_root=decoding.single_root,
-                    projective=decoding.algorithm == "eisner",
+                    projective=decoding.algorithm == "eisner", root_label=self.root_deprel,
                 )  # fmt: skip
-                for word, names in constraints.possible_labels.items():
-                    if not known.keys() & set(names):
-                        raise FormatError(
-                            *sentence.location(word - 1),
-                            f"the model has none of the labels in {DEPRELS}={'|'.join(names)}",
-                        )
             yield sentence
 
     def parse_batch(

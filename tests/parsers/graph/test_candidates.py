@@ -169,11 +169,32 @@ def test_without_annotation_nothing_changes(tiny, parser):
         ({"head": [-1, 2, -1]}, {}, r"3: s: .* cycle through word 2"),
         ({"head": [0, -1, 0]}, {}, r"4: s: words 1 and 3 have the head 0"),
         ({"head": [3, 0, -1]}, {"algorithm": "eisner"}, "arcs of words 2 and 1 cross"),
-        ({"misc": ["Heads=2", "Heads=1", "_"]}, {}, r"2: s: no tree agrees with the annotated"),
+        ({"deprel": ["_", "root", "root"]}, {}, r"4: s: words 2 and 3 have the head 0 because of"),
+        (
+            {"head": [-1, 0, -1], "misc": ["_", "_", "Deprels=root,root"]},
+            {},
+            "4: s: words 2 and 3 have the head 0",
+        ),
+        ({"misc": ["Heads=0", "_", "Heads=0"]}, {}, r"4: s: words 1 and 3 have the head 0"),
+        ({"misc": ["Heads=2", "Heads=1", "_"]}, {}, r"2: s: no tree agrees with HEAD and DEPREL"),
+        ({"misc": ["Heads=2", "Heads=1", "_"]}, {"algorithm": "eisner"}, "2: s: no projective"),
         ({"misc": ["Heads=9", "_", "_"]}, {}, "Heads in MISC is '9', not a word's number"),
         ({"misc": ["_", "NotHead=x", "_"]}, {}, r"3: s: NotHead in MISC is 'x'"),
-        ({"misc": ["_", "Deprels=none", "_"]}, {}, "the model has none of the labels in Deprels"),
-        ({"misc": ["_", "Heads=", "_"]}, {}, "no tree agrees"),
+        ({"misc": ["_", "Deprels=none", "_"]}, {}, "3: s: Deprels of word 2 in MISC has 'none'"),
+        (
+            {"misc": ["_", "Deprels=nsbj|obj", "_"]},
+            {},
+            "3: s: Deprels of word 2 in MISC has 'nsbj'",
+        ),
+        ({"misc": ["_", "_", "Deprels=root,foo"]}, {}, "4: s: Deprels of word 3 in MISC has 'foo'"),
+        ({"misc": ["_", "Deprels=", "_"]}, {}, "3: s: Deprels of word 2 in MISC has ''"),
+        ({"misc": ["_", "Heads=", "_"]}, {}, "3: s: no head of word 2 agrees with its DEPREL"),
+        ({"misc": ["_", "Heads=2", "_"]}, {}, "3: s: no head of word 2 agrees"),
+        (
+            {"deprel": ["_", "_", "obj"], "misc": ["_", "_", "Heads=0"]},
+            {},
+            "4: s: no head of word 3 agrees",
+        ),
     ],
 )
 def test_contradictions_are_errors(parser, tmp_path, columns, options, message):
@@ -181,6 +202,16 @@ def test_contradictions_are_errors(parser, tmp_path, columns, options, message):
     write([sentence], tmp_path / "in.conllu")
     with pytest.raises(FormatError, match=message):
         parser(read(tmp_path / "in.conllu"), heads="keep", **options)
+
+
+def test_a_repeated_root_label_is_the_only_one(tiny):
+    sentence = new_sentence(["a", "b", "c"], {"misc": ["Deprels=root,root", "_", "NotHead=0"]})
+    for seed in range(5):
+        parser = make_random_parser(tiny, seed)
+        for root in ("single", "multi"):
+            for parsed in parser.parse([sentence], heads="keep", best=3, root=root):
+                assert (parsed.head[0], parsed.deprel[0]) == (0, "root")
+                assert "root" not in [parsed.deprel[i] for i in (1, 2) if parsed.head[i]]
 
 
 def test_crossing_arcs_are_found_by_definition():
