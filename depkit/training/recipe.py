@@ -70,8 +70,8 @@ class Training:
     optimizer: Literal["adam", "adamw"] = "adam"
     clip: float = 5.0  # maximum norm of the gradient; 0 for no maximum
     # Updates over which the rate rises linearly, before the schedule begins; a number below 1 is
-    # their share of all updates. With the schedule "linear", the rise is faster if they would take
-    # more than a fifth of the training.
+    # the share of the training, by updates or by time, whichever ends first. With the schedule
+    # "linear", the rise is faster if they would take more than a fifth of the training.
     warmup: float = setting(0.0, maximum=MAX_COUNT)
     # "linear" lowers the rate to 0 at the end of `epochs` (or of --max-time), "constant" keeps it.
     # "exponential" multiplies it by `decay` smoothly over each `decay_updates` updates, "step"

@@ -35,8 +35,9 @@ def rate_factor(
     warmup = training.warmup_updates(updates)
     if training.schedule in ("exponential", "step"):
         if 0 < training.warmup < 1:
-            # If time limits the training, the warm-up ended earlier: updates are evenly spaced.
-            warmup = min(warmup, update * training.warmup / fraction)
+            # If time limits the training, its warm-up has fewer updates. How many is estimated,
+            # as if all updates took the same time.
+            warmup = min(warmup, update * training.warmup / max(fraction, training.warmup))
         decays = (update - warmup) / training.decay_updates
         return training.decay ** (decays if training.schedule == "exponential" else int(decays))
     if training.schedule == "plateau":
@@ -49,7 +50,9 @@ def rate_factor(
 
 
 def finished_warmup(training: Training, update: int, fraction: float, updates: int) -> float:
-    """Return the finished part of the warm-up at an update; more than 1 after the warm-up.
+    """Return the finished share of the warm-up at an update.
+
+    It is more than 1 after the warm-up, and inf if there is none.
 
     The arguments are those of `rate_factor`.
     """

@@ -311,6 +311,8 @@ def test_decay_begins_where_a_training_limited_by_time_ends_its_warm_up(schedule
     assert factors == pytest.approx([0.5, 1, 0.5, 0.25, 0.5**8])
     factors = [rate_factor(training, i, i / 1000, 1000) for i in (49, 100, 110, 120)]
     assert factors == pytest.approx([0.5, 1, 0.5, 0.25])
+    # A warm-up of less than an update
+    assert rate_factor(training, 0, 0.0, 5) == 1
 
 
 def test_a_copy_of_a_shipped_recipe_can_be_changed(tmp_path):

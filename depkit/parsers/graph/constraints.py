@@ -102,11 +102,12 @@ def check_constraints(
     projective: bool,
     root_label: str | None,
 ) -> None:
-    """Raise FormatError, at a word, if one word or two of them exclude all trees.
+    """Raise FormatError, at a word, if the annotation of a few words excludes all trees.
 
-    The fixed arcs contain a cycle; a word has no possible head; with `single_root`, two words can
-    have no other head than 0; or with `projective`, two fixed arcs cross. All words together can
-    exclude all trees in other ways. root_label: as for `allowed_arcs`.
+    These cases are found: the fixed arcs contain a cycle; a word has no possible head; with
+    `single_root`, two words can have no other head than 0; with `projective`, two fixed arcs cross.
+    Other combinations that exclude all trees are found in decoding. root_label: as for
+    `allowed_arcs`.
     """
     heads: list[int] = constraints.heads.tolist()
     if cycles := find_cycles(heads):
