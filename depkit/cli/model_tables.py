@@ -59,6 +59,6 @@ def render_models() -> str:
     note = (
         "LAS on the dev part, as in the CoNLL 2018 shared task; words/s from raw text to trees, in"
         " processor time of one core of a server (AMD EPYC); it was measured on repeated text,"
-        " other text takes two to four times as long; depkit info MODEL says more"
+        " other text takes 1.1 to 2.1 times as long; depkit info MODEL says more"
     )
     return render_table(Table("", list(COLUMNS), model_rows(model_facts()), note))

@@ -52,9 +52,8 @@ def rate_factor(
 def finished_warmup(training: Training, update: int, fraction: float, updates: int) -> float:
     """Return the finished share of the warm-up at an update.
 
-    It is more than 1 after the warm-up, and inf if there is none.
-
-    The arguments are those of `rate_factor`.
+    It is more than 1 after the warm-up, and inf if there is none. The arguments are those of
+    `rate_factor`.
     """
     warmup = training.warmup_updates(updates)
     if not warmup:

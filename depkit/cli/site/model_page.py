@@ -12,7 +12,7 @@ _INTRODUCTION = """\
 These models come with depkit; `--model NAME` selects one. LAS is that on the dev part of the
 treebank, which was not used in training, with gold words and on raw text, as in the CoNLL 2018
 shared task. The speed is that from raw text to trees, in processor time of one core of a server
-(AMD EPYC); it was measured on repeated text, other text takes two to four times as long.
+(AMD EPYC); it was measured on repeated text, other text takes 1.1 to 2.1 times as long.
 `depkit info --models` prints the table, `depkit info MODEL` more about a model."""
 
 
