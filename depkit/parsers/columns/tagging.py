@@ -59,14 +59,10 @@ class Tagging:
             best: The result of `ColumnScores.best`.
             tags: As for `columns_to_predict`.
         """
-        all_names = [columns_to_predict(sentence, tags) & self.names for sentence in sentences]
-        candidates: dict[int, dict[int, Candidates]] = {}  # by row and word
-        if unknown is not None and any("lemma" in names for names in all_names):
-            symbols = {name: self.vocabulary.columns[name].symbols for name in sorted(self.names)}
-            words = zip(*unknown.tolist(), read_candidates(best, symbols), strict=True)
-            for row, position, values in words:
-                candidates.setdefault(row, {})[position - 1] = values
-        for row, (sentence, names) in enumerate(zip(sentences, all_names, strict=True)):
+        rows, positions = np.empty((2, 0), dtype=np.int64) if unknown is None else unknown
+        starts = np.searchsorted(rows, np.arange(len(sentences) + 1))
+        for row, sentence in enumerate(sentences):
+            names = columns_to_predict(sentence, tags) & self.names
             columns = {
                 name: self.symbols(name, best[name][row], len(sentence))
                 for name in sorted(names - {"lemma"})
@@ -75,8 +71,19 @@ class Tagging:
                 scripts = self.symbols("lemma", best["lemma"][row], len(sentence))
                 columns["lemma"] = column_values(self.respell(sentence), "lemma", scripts)
             elif "lemma" in names:
-                columns["lemma"] = self._lemmas(sentence, columns, candidates.get(row, {}))
+                words = slice(starts[row], starts[row + 1])
+                candidates = dict(
+                    zip((positions[words] - 1).tolist(), self._candidates(best, words), strict=True)
+                )
+                columns["lemma"] = self._lemmas(sentence, columns, candidates)
             yield columns
+
+    def _candidates(self, best: Mapping[str, np.ndarray], words: slice) -> Iterator[Candidates]:
+        """Yield the candidates of some unknown words; best: the result of `ColumnScores.best`."""
+        symbols = {name: self.vocabulary.columns[name].symbols for name in sorted(self.names)}
+        ends = ("_best", "_score")
+        of_words = {f"{name}{end}": best[f"{name}{end}"][words] for name in symbols for end in ends}
+        return read_candidates(of_words, symbols)
 
     def _lemmas(
         self,
