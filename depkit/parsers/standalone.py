@@ -67,17 +67,15 @@ def make_tables(parser: "Parser") -> dict[str, Any]:
 def _list_priors(parser: "Parser") -> dict[str, dict[str, tuple[list[int], list[float]]]]:
     """Return for each column the counts of its values by the names of nodes."""
     priors = get_priors(parser.vocabulary)
-    names = {number: name for name, number in priors.nodes.items() if name is not None}
     columns = {}
     for column, counts in priors.counts.items():
         starts, values, numbers = (
             array.tolist() for array in (counts.starts, counts.values, counts.counts)
         )
-        spans = pairwise([*starts, len(values)])
         columns[column] = {
-            names[node]: (values[start:stop], numbers[start:stop])
-            for node, (start, stop) in enumerate(spans)
-            if node in names and stop > start
+            name: (values[start:stop], numbers[start:stop])
+            for name, (start, stop) in zip(priors.nodes, pairwise(starts), strict=True)
+            if stop > start
         }
     return columns
 

@@ -6,10 +6,9 @@ the endings of rare words only). A node is the set of all words, of the words wi
 lower-case form, or with a form.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ FOLDS = 10  # parts of the training words, see `encode_priors`
 _FORMS_AT_ONCE = 1000
 MAX_FORMS = 50_000  # the cache is emptied when it has more forms
 _LEVELS = LONGEST_ENDING + 3
+NO_NODE = ""  # the name of a node that does not exist
 # Several threads may parse at the same time. Look-ups are short, so that all parsers share a lock;
 # with a lock of its own, a parser could not be copied.
 _LOCK = Lock()
@@ -135,7 +135,7 @@ class Occurrences:
         distinct, inverse = np.unique(keys, return_inverse=True)
         sums = np.bincount(inverse, weights.ravel(), len(distinct)).astype(np.float32)
         distinct, sums = distinct[sums > 0], sums[sums > 0]
-        starts = np.searchsorted(distinct, np.arange(num_nodes) * self.size)
+        starts = np.searchsorted(distinct, np.arange(num_nodes + 1) * self.size)
         return ColumnCounts(starts, distinct % self.size, sums, self.size)
 
     def without(self, chains: np.ndarray, value: np.ndarray) -> "Occurrences":
@@ -165,19 +165,14 @@ class Priors:
 
     def __init__(self, dictionary: LemmaDictionary, columns: dict[str, Table]) -> None:
         self.dotless = dictionary.dotless
-        nodes: dict[str | None, int] = defaultdict(count().__next__)
-        nodes[None] = -1
         self._rows: dict[str, int] = {}  # of the forms in the cache
         self._cache: Tables = {}
-        chains = np.array(
-            [
-                [nodes[name] for name in _node_names(form, self.dotless)]
-                for form in dictionary.forms
-            ],
-            np.int64,
-        )
-        chains = chains.reshape(-1, _LEVELS)
-        self.nodes = dict(nodes)  # for the name of an ending or a form, its number
+        self.nodes: dict[str, int] = {}  # for the name of a node, its number
+        levels = list(_name_nodes(dictionary.forms, self.dotless))
+        for names in levels:
+            distinct = [name for name in dict.fromkeys(names) if name != NO_NODE]
+            self.nodes.update(zip(distinct, count(len(self.nodes)), strict=False))
+        chains = self._find_nodes(levels)
         flat = list(dictionary.forms.values())
         sizes = np.array([len(readings) // 3 for readings in flat], dtype=np.int64)
         triples = np.array([n for readings in flat for n in readings], dtype=np.int64)
@@ -199,9 +194,12 @@ class Priors:
 
     def chains(self, forms: Sequence[str]) -> np.ndarray:
         """Find the nodes of forms, [forms, levels]; -1 stands for a node that does not exist."""
-        get = self.nodes.get
-        chains = [[get(name, -1) for name in _node_names(form, self.dotless)] for form in forms]
-        return np.array(chains, dtype=np.int64).reshape(-1, _LEVELS)
+        return self._find_nodes(_name_nodes(forms, self.dotless))
+
+    def _find_nodes(self, levels: Iterable[Sequence[str]]) -> np.ndarray:
+        """Find nodes by their names at each level, as `chains` returns them."""
+        chains = [list(map(self.nodes.get, names, repeat(-1))) for names in levels]
+        return np.array(chains, dtype=np.int64).T
 
     def look_up(self, forms: Sequence[str]) -> Tables:
         """Return the best values of forms in all columns, from a cache as far as possible."""
@@ -228,17 +226,22 @@ class Priors:
         self._rows |= {form: row for row, form in enumerate(forms, start=used)}
 
 
-def _node_names(form: str, dotless: bool) -> list[str | None]:
-    """Name the nodes of a form: all words, endings by growing length, lower case, the form.
+def _name_nodes(forms: Collection[str], dotless: bool) -> Iterator[list[str]]:
+    """Name the nodes of forms: all words, endings by growing length, lower case, the form.
 
-    None stands for an ending that is longer than the form. Endings of words in lower case differ
-    from those of other words.
+    An ending that is longer than the form is NO_NODE. Endings of words in lower case differ from
+    those of other words. Yields the nodes of all forms at each level.
     """
-    low = lower(form, dotless)
-    kind = "l" if form == low else "o"
-    endings = [kind + low[-size:] for size in range(1, min(LONGEST_ENDING, len(low)) + 1)]
-    missing = [None] * (LONGEST_ENDING - len(endings))
-    return [kind, *endings, *missing, "w" + low, "f" + form]
+    lows = [lower(form, dotless) for form in forms]
+    kinds = ["l" if form == low else "o" for form, low in zip(forms, lows, strict=True)]
+    yield kinds
+    for size in range(1, LONGEST_ENDING + 1):
+        yield [
+            kind + low[-size:] if len(low) >= size else NO_NODE
+            for kind, low in zip(kinds, lows, strict=True)
+        ]
+    yield [f"w{low}" for low in lows]
+    yield [f"f{form}" for form in forms]
 
 
 def encode_priors(

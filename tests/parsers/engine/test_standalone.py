@@ -17,7 +17,7 @@ from depkit.parsers.columns import edit_scripts
 from depkit.parsers.config import Inputs
 from depkit.parsers.engine.standalone import apply_script, best_tree, lower, node_names
 from depkit.parsers.export import export_model
-from depkit.parsers.inputs.priors import _node_names
+from depkit.parsers.inputs.priors import NO_NODE, _name_nodes
 from depkit.parsers.loading import load
 from depkit.parsers.model_directory import find_model
 from depkit.parsers.standalone import GUIDE, PROGRAM, find_obstacle
@@ -140,7 +140,7 @@ def test_trees_are_the_best_of_all(single_root):
 def test_words_have_the_same_lower_case_and_the_same_endings(dotless):
     for word in ("KIŞ", "İyi", "Haus"):
         assert lower(word, dotless) == letter_case.lower(word, dotless)
-        names = [name for name in _node_names(word, dotless) if name is not None]
+        names = [name for (name,) in _name_nodes([word], dotless) if name != NO_NODE]
         assert node_names(word, dotless) == names
 
 
