@@ -21,7 +21,7 @@ from depkit.parsers.model_directory import find_model
 from depkit.serving.http_server import Server
 from depkit.serving.udpipe import Models
 from depkit.trees.shape import is_tree
-from tests.bench import figure, gpu, serve, suspects
+from tests.bench import figure, gpu, languages, serve, suspects
 from tests.bench.__main__ import (
     ENTRIES,
     REQUIRED_OPTIONS,
@@ -398,6 +398,24 @@ def test_the_text_of_manuals_is_collected(tmp_path, capsys):
     command = ["manuals", "de", "--packages", str(tmp_path), "--words", "7", "-o"]
     main([*command, str(tmp_path / "few.txt")])
     assert len((tmp_path / "few.txt").read_text("utf-8").split()) <= 7
+
+
+def test_the_speed_of_a_model_is_that_of_both_readings(tmp_path, capsys, monkeypatch):
+    """English manuals, which no other manuals may contain, are in a folder with another name."""
+    gnome = tmp_path / "usr/share/help/C/gnome-help"
+    gnome.mkdir(parents=True)
+    sentences = [f"<p>You can choose the name of the file number {n}.</p>" for n in range(3)]
+    (gnome / "a.page").write_text("".join(sentences), "utf-8")
+    seconds = iter([2.0, 3.0, 3.5])
+
+    def parse_times(model, texts, folder):
+        assert model == "en-ewt"
+        return [len(text.split()) for text in texts], [next(seconds) for _ in texts]
+
+    monkeypatch.setattr(languages, "parse_times", parse_times)
+    main(["languages", "speed", "en", "--packages", str(tmp_path)])
+    # 30 words, 20 more than the first sentence, in a second, and 30 more in half a second
+    assert capsys.readouterr().out == "| en | 30 | 20 | 60 |\n"
 
 
 def test_the_commands_of_a_card_train_the_model(tmp_path):

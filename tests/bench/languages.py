@@ -4,6 +4,7 @@ python -m tests.bench languages train CODE... --data DIR -o MODELS [--packages P
 python -m tests.bench languages bundle CODE... --data DIR -o MODELS
 python -m tests.bench languages profile CODE... --data DIR -o MODELS [--packages P]
 python -m tests.bench languages table CODE... --data DIR --udpipe PYTHON -o MODELS
+python -m tests.bench languages speed en CODE... --packages P
 
 DIR has a folder for each language with the files TREEBANK.train.conllu.gz and
 TREEBANK.dev.conllu.gz; languages.toml says which treebanks a model is trained on. MODELS is the
@@ -13,7 +14,9 @@ stores it. `bundle` copies the models into the package, and writes their cards w
 the dev part of the first treebank. `profile` writes the file with which depkit recognises the
 language; without treebanks in languages.toml, it is learned from the translations in P. `table`
 prints the scores of the bundled models beside those of UDPipe, trained on the same files with the
-options of its published models, including a tokenizer; its models are kept in MODELS, too.
+options of its published models, including a tokenizer; its models are kept in MODELS, too. `speed`
+prints how fast the bundled models read the manuals in P, when they read them for the first and for
+the second time.
 """
 
 import argparse
@@ -84,8 +87,8 @@ def main(argv: Sequence[str]) -> None:
     )
     parser.add_argument("action", choices=ACTIONS)
     parser.add_argument("codes", nargs="*", metavar="CODE", help="by default, all languages")
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("-o", dest="models", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=Path())
+    parser.add_argument("-o", dest="models", type=Path, default=Path())
     parser.add_argument("--packages", type=Path, default=Path(), help="see `manuals`")
     parser.add_argument("--transformer", type=Path, default=Path(), help="multilingual-e5-small")
     parser.add_argument("--udpipe", default="", help="Python with ufal.udpipe and gensim")
@@ -298,17 +301,38 @@ def speed(model: Path | str, text: Path) -> float:
 
     The text is repeated, so that nearly all words are in caches: other text takes longer.
     """
-    content, times, words = text.read_text("utf-8"), [], []
-    for repeats in (1, 1 + TIMED_WORDS // max(1, len(content.split()))):
-        text.with_name("long.txt").write_text("\n".join([content] * repeats), "utf-8")
+    content = text.read_text("utf-8")
+    repeats = 1 + TIMED_WORDS // max(1, len(content.split()))
+    words, times = parse_times(model, [content, "\n".join([content] * repeats)], text.parent)
+    return (words[1] - words[0]) / (times[1] - times[0])
+
+
+def parse_times(
+    model: Path | str, texts: Sequence[str], folder: Path
+) -> tuple[list[int], list[float]]:
+    """Parse texts, each in a process of its own; return their words and the processor seconds."""
+    words, times = [], []
+    source, parsed = folder / "timed.txt", folder / "timed.conllu"
+    for text in texts:
+        source.write_text(text, "utf-8")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        parsed = text.with_name("long.conllu")
-        command = [*DEPKIT, "parse", text.with_name("long.txt"), "--model", model, "-o", parsed]
-        subprocess.run([*command, "--threads", "1", "-q"], check=True)
+        command = [*DEPKIT, "parse", source, "--model", model, "-o", parsed, "--threads", "1", "-q"]
+        subprocess.run(command, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         words.append(sum(map(len, read(parsed))))
-    return (words[1] - words[0]) / (times[1] - times[0])
+    return words, times
+
+
+def compare_readings(code: str, folder: Path, arguments: argparse.Namespace) -> None:
+    """Print the speeds of the first and the second reading of a text, without start-up."""
+    kept = choose_prose(read_manuals(arguments.packages, code), code, TIMED_WORDS)
+    text = "\n\n".join(kept) + "\n\n"
+    words, times = parse_times(
+        "en-ewt" if code == "en" else code, [kept[0], text, text * 2], folder
+    )
+    first, second = np.diff(words) / np.diff(times)
+    print(f"| {code} | {words[1]:,} | {first:,.0f} | {second:,.0f} |", flush=True)
 
 
 def udpipe_scores(
@@ -363,4 +387,6 @@ def profile(code: str, folder: Path, arguments: argparse.Namespace) -> None:
     (PROFILES / f"{code}.json").write_text(to_json(learned), "utf-8")
 
 
-ACTIONS = {"train": train, "bundle": bundle, "table": table, "profile": profile}
+ACTIONS = {
+    "train": train, "bundle": bundle, "table": table, "profile": profile, "speed": compare_readings,
+}  # fmt: skip

@@ -32,7 +32,13 @@ MANUALS = {
 # The translations of the user interface of LibreOffice, with a folder for each language
 INTERFACE = "usr/lib/libreoffice/program/resource"
 # The folders of a language beside that of its ISO code
-NAMES = {"de": ["de-DE"], "fr": ["fr-FR"], "pt": ["pt_BR", "pt-BR"], "nb": ["nb_NO", "nb-NO", "no"]}
+NAMES = {
+    "de": ["de-DE"],
+    "en": ["C", "en-US"],
+    "fr": ["fr-FR"],
+    "pt": ["pt_BR", "pt-BR"],
+    "nb": ["nb_NO", "nb-NO", "no"],
+}
 NO_TEXT = r"(?s)<!--.*?-->|<(script|style|pre|programlisting|screen|literallayout|title)\b.*?</\1>"
 FREE_DOCUMENTATION = re.compile("&FDL(Notice|Issue)")
 LETTERS = 0.7  # the least share of letters among the characters of a paragraph without its spaces
@@ -118,7 +124,7 @@ def is_prose(text: str, code: str) -> bool:
         return False
     if text[-1] not in '.!?…»")“”。' or NO_PROSE.search(text):
         return False
-    if sum(word in ENGLISH for word in words) > UNTRANSLATED * len(words):
+    if code != "en" and sum(word in ENGLISH for word in words) > UNTRANSLATED * len(words):
         return False
     latin = sum(letter.isascii() for letter in letters)
     return code not in OTHER_SCRIPT or latin <= LATIN * len(letters)
