@@ -13,13 +13,15 @@ from depkit.treebank.table import Table
 # Control characters, some of which end a line in other programs. A carriage return is allowed only
 # before a line feed.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]|\r(?!\n)")
+_REPLACEMENT = "\ufffd"  # what decoders write instead of bytes that they cannot decode
 
 
 def check_lines(table: Table) -> Iterator[Problem]:
     """Check the lines and characters of a sentence."""
     lines = table.sentence.lines
     is_ascii = table.text.isascii()
-    if not table.is_plain or not (is_ascii or unicodedata.is_normalized("NFC", table.text)):
+    is_plain = table.is_plain and _REPLACEMENT not in table.text
+    if not is_plain or not (is_ascii or unicodedata.is_normalized("NFC", table.text)):
         yield from _check_characters(lines)
     if "\r\n" in table.text:
         index = next(index for index, line in enumerate(lines) if line.endswith("\r\n"))
@@ -31,7 +33,7 @@ def check_lines(table: Table) -> Iterator[Problem]:
 
 
 def _check_characters(lines: Sequence[str]) -> Iterator[Problem]:
-    """Find control characters, undecodable bytes, and text that is not in NFC."""
+    """Find control characters, undecodable or lost bytes, and text that is not in NFC."""
     for index, line in enumerate(lines):
         if match := _CONTROL.search(line):
             position = describe_position(line, match.start())
@@ -43,6 +45,10 @@ def _check_characters(lines: Sequence[str]) -> Iterator[Problem]:
             yield Problem(index, "byte-order-mark", message)
         if match := SURROGATE.search(line):
             yield Problem(index, "encoding", describe_undecodable(line, match.start()))
+        if _REPLACEMENT in line:
+            position = describe_position(line, line.index(_REPLACEMENT))
+            problem = f"the character U+FFFD {position} replaces text that was lost"
+            yield Problem(index, "replacement-character", f"{problem}; write the original text")
         if not unicodedata.is_normalized("NFC", line):
             yield Problem(index, "unicode-nfc", _describe_decomposed(line))
 

@@ -44,6 +44,7 @@ WARNINGS: dict[str, str] = {
     "final-blank-line": "a file that does not end with a blank line",
     "empty-cell": "an empty cell, which should contain _",
     "white-space": "white space where none is allowed",
+    "replacement-character": "U+FFFD, which replaces text that could not be decoded",
     "unicode-nfc": "characters that are not composed (Unicode NFC)",
     "range-of-one": "a multiword range of a single word",
     "empty-node-place": "an empty node between a range and its first word",
