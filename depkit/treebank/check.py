@@ -48,7 +48,7 @@ class Checker:
 
     def _start_file(self) -> None:
         """Reset what is compared among the sentences of one file."""
-        # Whether the first sentence has DEPS, and the line number of the sentence.
+        # Whether the first sentence has DEPS or empty nodes, and the line number of the sentence.
         self._first_deps: tuple[bool, int] | None = None
         self._reported_deps = False  # whether a finding says that only some sentences have DEPS
         self._has_upos = False  # whether any sentence had UPOS
@@ -167,13 +167,14 @@ class Checker:
                 yield Problem(index, "sent-id-again", f"{problem}; rename one of the two")
             else:
                 self._sent_ids[sent_id] = sentence.file, line
-        has_deps = any(deps not in ("_", "") for deps in table.column("deps"))
+        has_deps = bool(table.empties) or not {*table.column("deps")} <= {"_", ""}
         if self._first_deps is None:
             self._first_deps = has_deps, line
         elif has_deps != self._first_deps[0] and not self._reported_deps:
             self._reported_deps = True
-            this, first = ("DEPS", "none") if has_deps else ("no DEPS", "some")
-            problem = f"the sentence has {this}, but the sentence in line {self._first_deps[1]} has"
+            this, first = ("", "none") if has_deps else ("no ", "some")
+            problem = f"the sentence has {this}DEPS or empty nodes, but the sentence in line"
+            problem = f"{problem} {self._first_deps[1]} has"
             advice = "all sentences of a file have DEPS, or none has"
             index = table.line_indices[0]
             yield Problem(index, "deps-sometimes", f"{problem} {first}; {advice}")

@@ -179,8 +179,8 @@ def _check_misc(table: Table) -> Iterator[Problem]:
 def _check_deps(table: Table, nodes: list[int], ud: bool) -> Iterator[Problem]:
     index = table.format.index("deps")
     column = [table.cells[row][index] for row in nodes]
-    if set(column) <= {"_", ""}:
-        return
+    if set(column) <= {"_", ""} and not table.empties:
+        return  # Only a sentence with enhanced dependencies may have empty nodes.
     ids = [table.cells[row][0] for row in nodes]
     valid_heads = {"0", *ids, *map(str, table.valid_heads)}
     checked = [deps_faults(deps, ud) for deps in column]

@@ -47,7 +47,8 @@ CONLL09 = """\
 3	sleeps	sleep	sleep	V	V	_	_	0	0	root	root	Y	sleep.1	_
 
 """
-BARE = re.sub(r"\d:.*(?=\t)", "_", GOOD)  # without DEPS
+WITHOUT_DEPS = re.sub(r"\d:.*(?=\t)", "_", GOOD)
+BARE = re.sub(r"4\.1.*\n", "", WITHOUT_DEPS)  # without enhanced dependencies
 
 
 def chain(size: int) -> str:
@@ -235,6 +236,8 @@ OTHER_TEXTS = [  # code, line, a text with that problem, and a text without it
     ("predicates", 1, CONLL09.replace("Y\tsleep.1", "_\t_"), CONLL09),
     ("long-sentence", 1, chain(201) + "\n", chain(200) + "\n"),
     ("deps-sometimes", 13, GOOD + BARE, GOOD + GOOD),
+    ("deps-sometimes", 12, BARE + WITHOUT_DEPS, WITHOUT_DEPS + GOOD),
+    ("deps-unreachable", 3, WITHOUT_DEPS, BARE),
     ("sent-id-again", 11, GOOD + GOOD, GOOD + GOOD.replace("s1", "s2")),
 ]
 
