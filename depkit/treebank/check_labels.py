@@ -22,6 +22,8 @@ _ENHANCED = re.compile(r"[a-z]+(:[a-z]+)?(:[a-zL]+(_[a-zL]+)*)?(:[a-z]+)?")
 _LETTERS = frozenset(["Ll", "Lm", "Lo", "Mn", "Mc", "Me"])
 _PATTERN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz:_")
 _TAG = re.compile(r"[A-Z]+")
+# The attributes of MISC, besides SpaceAfter, that a word may have only once.
+_MISC_ONCE = frozenset(("Lang", "Translit", "LTranslit", "Gloss", "LId", "LDeriv", "Ref"))
 
 
 def check_labels(table: Table, ud: bool = False, needs_upos: bool = False) -> Iterator[Problem]:
@@ -148,7 +150,7 @@ def _inventory_faults(relation: str) -> tuple[Fault, ...]:
 
 
 def _check_misc(table: Table) -> Iterator[Problem]:
-    """Check MISC, in which only SpaceAfter has a fixed meaning."""
+    """Check SpaceAfter and attributes that MISC contains twice."""
     inside_ranges = {row for words in table.range_words.values() for row in words}
     empties = set(table.empties)
     for row, misc in enumerate(table.column("misc")):
@@ -162,9 +164,15 @@ def _check_misc(table: Table) -> Iterator[Problem]:
         if "" in parts and misc:
             message = f"MISC {quote(misc)} has an empty part; is there a | too many?"
             yield Problem(index, "misc", message)
-        pairs = (part.partition("=") for part in parts)
+        pairs = [part.partition("=") for part in parts]
+        names = [name for name, _, _ in pairs]
+        for name in sorted(name for name in _MISC_ONCE if names.count(name) > 1):
+            message = f"MISC {quote(misc, 80)} contains {name} twice; remove one"
+            yield Problem(index, "misc-repeated", message)
         values = [value for name, _, value in pairs if name == "SpaceAfter"]
-        if values and row in inside_ranges:
+        if "NoSpaceAfter=Yes" in parts:
+            message = "MISC contains NoSpaceAfter=Yes; write SpaceAfter=No"
+        elif values and row in inside_ranges:
             message = "the word is in a multiword range, but has SpaceAfter; move it to the range"
         elif values and row in empties:
             message = "the empty node has SpaceAfter, but is not part of the text; remove it"
