@@ -1,5 +1,6 @@
-"""Checks of CoNLL-U comments: sent_id, newdoc, newpar, and text, compared with the words."""
+"""Checks of CoNLL-U comments: sent_id, newdoc and others, and text, compared with the words."""
 
+import re
 from collections.abc import Iterator
 
 from depkit.treebank.findings import Problem, quote
@@ -7,7 +8,10 @@ from depkit.treebank.table import Table
 
 Token = tuple[int, str, bool]  # row, form, whether a space must follow
 
-ONCE = ("sent_id", "text", "newdoc", "newpar")  # comments that may occur only once per sentence
+# Comments that may occur only once per sentence.
+ONCE = ("sent_id", "text", "newdoc", "newpar", "parallel_id")
+
+_PARALLEL_ID = re.compile("[a-z]+/[-0-9a-z]+(/(alt[1-9][0-9]*|(alt[1-9][0-9]*)?part[1-9][0-9]*))?")
 
 
 def check_comments(table: Table, follows_directly: bool = False) -> Iterator[Problem]:
@@ -32,6 +36,12 @@ def check_comments(table: Table, follows_directly: bool = False) -> Iterator[Pro
             yield Problem(index, "space-after", f"{problem}; remove SpaceAfter=No there")
             follows_directly = False
     yield from _check_sent_id(table, comments)
+    if "parallel_id" in comments:
+        index, value = comments["parallel_id"]
+        if not _PARALLEL_ID.fullmatch(value):
+            problem = f"parallel_id {quote(value)} is not in the form corpus/sentence, corpus in"
+            advice = "letters a-z, sentence in a-z, 0-9 and -; /alt1 or /part1 may follow"
+            yield Problem(index, "parallel-id", f"{problem} {advice}")
     if "text" not in comments:
         message = "the sentence has no comment # text = ...; add it, with the text of the sentence"
         yield Problem(first_row, "no-text", message)

@@ -73,7 +73,8 @@ WARNINGS: dict[str, str] = {
     "no-text": "a sentence without # text",
     "text-space": "white space at the end of # text",
     "text-mismatch": "a # text that differs from the words and their spaces",
-    "comment-again": "a comment sent_id, text, newdoc or newpar that occurs twice in a sentence",
+    "parallel-id": "a parallel_id that is not in the form corpus/sentence",
+    "comment-again": "a comment such as sent_id, text or newdoc that occurs twice in a sentence",
 }
 
 # These are found with `--ud` only, and are errors.
