@@ -19,7 +19,7 @@ from depkit.corpus.formats import CONLLU
 from depkit.corpus.penn import QUOTATION_MARKS, unescape_brackets
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.tree import Tree
-from depkit.corpus.universal import base_relation
+from depkit.corpus.universal import base_relation, sort_features
 
 # Words with these relations have no dependents but those with the relations in _OF_FUNCTION_WORDS.
 _FUNCTION_WORDS = {"aux", "cop", "mark", "case", "cc", "punct", "fixed"}
@@ -79,7 +79,7 @@ def annotate(tree: Tree) -> dict[str, list[str]]:
         external = _EXTERNAL_UPOS.get(base_relation(relations[i]))
         if external and "fixed" in children[i]:
             features = {f"ExtPos={external}", *values.split("|")} - {"_"}
-            values = "|".join(sorted(features, key=str.lower))
+            values = "|".join(sort_features(features))
         feats.append(values)
     return {"upos": upos, "feats": feats, "head": list(map(str, heads)), "deprel": relations}
 

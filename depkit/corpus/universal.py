@@ -4,6 +4,8 @@ The division into relations of content words and of function words is that of th
 evaluation (Zeman et al. 2018, section 5). Punctuation and relations outside of UD are neither.
 """
 
+from collections.abc import Iterable
+
 UPOS = frozenset(
     """
     ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X
@@ -55,6 +57,11 @@ RENAMED = {
 def base_relation(deprel: str) -> str:
     """Return a relation without its subtype, such as `nsubj` for `nsubj:pass`."""
     return deprel.partition(":")[0]
+
+
+def sort_features(features: Iterable[str]) -> list[str]:
+    """Sort strings `Name=Value` as UD requires in FEATS: whole, in lower case."""
+    return sorted(features, key=str.lower)
 
 
 def sorted_features(feats: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self, overload
 
 from depkit.corpus.formats import ATTRIBUTE_COLUMNS
+from depkit.corpus.universal import sort_features
 
 if TYPE_CHECKING:
     from depkit.corpus.sentence import Sentence
@@ -166,7 +167,7 @@ class Word:
     def features(self) -> dict[str, str]:
         """FEATS as a new dict, `{"Case": "Nom", "Number": "Sing"}`.
 
-        Assigning a dict changes FEATS; the features are sorted by their names, as UD requires.
+        Assigning a dict changes FEATS; the features are sorted as UD requires.
         """
         pairs = (feature.partition("=") for feature in self.feats.split("|"))
         return {name: value for name, equals, value in pairs if equals}
@@ -176,8 +177,8 @@ class Word:
         for name, value in features.items():
             if not name or not value or {"|", "="} & set(name) or "|" in value:
                 raise ValueError(f"{name!r}: {value!r} cannot be a feature of FEATS")
-        names = sorted(features, key=lambda name: (name.lower(), name))
-        self.feats = "|".join(f"{name}={features[name]}" for name in names) or "_"
+        parts = sort_features(f"{name}={value}" for name, value in features.items())
+        self.feats = "|".join(parts) or "_"
 
     def __str__(self) -> str:
         return self.form

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from depkit.corpus.universal import RELATIONS, RENAMED, UPOS, base_relation
+from depkit.corpus.universal import RELATIONS, RENAMED, UPOS, base_relation, sort_features
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import EMPTY, WORD, Table
 
@@ -73,13 +73,13 @@ def feature_faults(feats: str) -> tuple[Fault, ...]:
             advice = "names begin with A-Z, values with A-Z or 0-9"
             return (("feats", f"{problem} or Name=Value1,Value2; {advice}"),)
     faults = []
-    names = [feature.partition("=")[0].lower() for feature in features]
-    if names != sorted(names):
-        ordered = "|".join(sorted(features, key=lambda x: x.partition("=")[0].lower()))
+    ordered = "|".join(sort_features(features))
+    if feats.lower() != ordered.lower():
         faults.append(("feats-order", f"FEATS are not in alphabetical order; write {ordered}"))
+    names = [feature.partition("=")[0] for feature in features]
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)
-        problem = f"FEATS {quote(feats, 80)} contains {name.capitalize()} twice"
+        problem = f"FEATS {quote(feats, 80)} contains {name} twice"
         faults.append(("feats-repeated", f"{problem}; join its values with a comma, or remove one"))
     for feature in features:
         values = feature.partition("=")[2].split(",")

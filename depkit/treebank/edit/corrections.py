@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from depkit.corpus.enhanced import sort_relations
 from depkit.corpus.sentence import Sentence
+from depkit.corpus.universal import sort_features
 from depkit.files.errors import FormatError
 from depkit.treebank.edit.editable import Change, change_sentence
 
@@ -285,7 +286,7 @@ def _sort_parts(column: str, value: str) -> str:
     Tables of `depkit diff` have them in alphabetical order.
     """
     if column == "feats":
-        return "|".join(sorted(value.split("|"), key=str.lower))
+        return "|".join(sort_features(value.split("|")))
     if column == "deps":
         with suppress(ValueError):  # `change_sentence` reports heads that do not exist.
             return sort_relations(value)
