@@ -1,7 +1,8 @@
 """Checks of treebanks for everything that prevents reading, training or a release.
 
 The checks of CoNLL-U are the language-independent ones of levels 1 and 2 of UD validation
-(universaldependencies.org/contributing/validation.html).
+(universaldependencies.org/contributing/validation.html), and those of level 3 that concern the
+relation root.
 """
 
 import os

@@ -46,7 +46,6 @@ WARNINGS: dict[str, str] = {
     "white-space": "white space where none is allowed",
     "replacement-character": "U+FFFD, which replaces text that could not be decoded",
     "unicode-nfc": "characters that are not composed (Unicode NFC)",
-    "range-of-one": "a multiword range of a single word",
     "empty-node-place": "an empty node between a range and its first word",
     "range-cells": "a multiword range with values that belong to its words",
     "empty-node-cells": "an empty node with HEAD or DEPREL",
@@ -87,6 +86,7 @@ UD_ERRORS: dict[str, str] = {
 # These warnings never become errors.
 ADVICE: dict[str, str] = {
     "misc": "an empty part in MISC",
+    "range-of-one": "a multiword range of a single word",
     "train-overlap": "a sentence that the training file also contains",
     "unseen-tag": "a tag that does not occur in the training file",
     "unseen-relation": "a relation that does not occur in the training file",

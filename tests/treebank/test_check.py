@@ -316,7 +316,7 @@ def test_severities_depend_on_ud() -> None:
     assert severity("cycle") == severity("cycle", ud=True) == "error"
     assert (severity("no-text"), severity("no-text", ud=True)) == ("warning", "error")
     assert severity("non-projective", ud=True) == "note"
-    assert severity("train-overlap", ud=True) == "warning"
+    assert severity("train-overlap", ud=True) == severity("range-of-one", ud=True) == "warning"
     assert not ERRORS.keys() & NOTES.keys()
 
 
