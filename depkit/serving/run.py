@@ -269,6 +269,11 @@ def _load_parser(names: Models, job: Job) -> Parser:
     parser = combine(models, job.mean)
     if job.out_of_fold and (len(models) > 1 or not parser.members):
         raise ConfigError("`out_of_fold` needs an ensemble, trained by depkit ensemble")
+    if job.mean and not parser.members:
+        raise ConfigError("`mean` needs an ensemble or several models")
+    # The whole ensemble annotates only dev sentences that were split off from the training files.
+    if job.mean and job.out_of_fold and not read_ensemble(find_model(names[0])).jackknife.dev_split:
+        raise ConfigError("`out_of_fold` annotates a sentence by one parser; leave `mean` out")
     default_tokenizer = get_family(parser.config).default_tokenizer
     if name := job.tokenizer or ("" if parser.tokenizer else default_tokenizer):
         parser = replace(parser, tokenizer=load_tokenizer(name, parser.torch_device))

@@ -60,6 +60,16 @@ def test_parse_can_set_the_mean(ensemble, monkeypatch):
     assert means == ["arithmetic", "geometric"]
 
 
+def test_a_mean_needs_several_parsers_of_a_sentence(ensemble, capfd):
+    for command, model, options, message in (
+        ("parse", "en-ewt", [], "--mean needs an ensemble or several models"),
+        ("tag", "en-ewt", [], "--mean needs an ensemble or several models"),
+        ("parse", str(ensemble), ["--out-of-fold"], "by one parser; leave --mean out"),
+    ):
+        arguments = [command, str(TINY), "--model", model, "--mean", "geometric", *options]
+        assert_fails(capfd, [*arguments, "--device", "cpu"], 2, message)
+
+
 def test_a_finished_ensemble_is_not_trained_again(ensemble, capfd):
     assert run([*COMMAND, "--recipes", "bilstm", "-o", str(ensemble)]) == 0
     out, err = capfd.readouterr()
