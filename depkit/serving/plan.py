@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import BinaryIO
 
 from depkit.corpus.blocks import Shard
@@ -109,8 +110,17 @@ def resolve(job: Job) -> Plan:
             job.files, paths, kinds, job.elmo or [""] * len(job.files), choices, strict=True
         )
     ]
-    notes = tuple(choice.note for choice in choices if choice.note)
-    return Plan(job, tuple(files), format, shard, notes)
+    notes = [choice.note for choice in choices if choice.note]
+    if job.tokenizer and not any(map(partial(_may_be_split, job.encoding), job.files, kinds)):
+        notes.append(f"the tokenizer {job.tokenizer} is not used, because no input is running text")
+    return Plan(job, tuple(files), format, shard, tuple(notes))
+
+
+def _may_be_split(encoding: str, file: str, kind: str | None) -> bool:
+    """Whether a tokenizer splits a file; it may split one that can be read only once."""
+    if kind is None and is_rereadable(file):
+        kind = detect_input(file, encoding)
+    return kind in (None, "text", "lines")
 
 
 def _format_from_output(path: str) -> str | None:

@@ -11,7 +11,7 @@ from depkit.files.streams import open_bytes
 from depkit.parsers.settings import ConfigError
 from depkit.serving.files import annotate_files
 from depkit.serving.job import Job
-from depkit.serving.plan import output_name
+from depkit.serving.plan import output_name, resolve
 from tests.conftest import TINY
 from tests.drawing.terminal import Terminal, draw_at_once
 from tests.parsers.small_parsers import make_parser, save_parser
@@ -95,6 +95,22 @@ def test_warnings_about_the_input_are_given_once_a_file(text, expected, model, t
     annotate_files(make_job(model, *files, **options), notes.append)
     assert len(notes) == len(expected)
     assert all(text in note for note, text in zip(notes, expected, strict=True)), notes
+
+
+def test_a_note_says_that_a_tokenizer_is_not_used(model, tmp_path):
+    unused = "the tokenizer de is not used, because no input is running text"
+    text = tmp_path / "text"
+    text.write_text("Dogs bark.")
+    output = str(tmp_path / "out.conllu")
+    for files, input, note in (
+        ([TINY], None, (unused,)),
+        ([text], "tokens", (unused,)),
+        ([TINY, text], None, ()),
+        ([text], "lines", ()),
+        (["-"], None, ()),
+    ):
+        plan = resolve(make_job(model, *files, input=input, tokenizer="de", output=output))
+        assert plan.notes == note
 
 
 def test_tagging_does_not_change_trees(model, tmp_path):
