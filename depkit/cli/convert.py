@@ -1,5 +1,6 @@
 """`depkit convert`: converts treebanks from one format to another."""
 
+import os
 from typing import Annotated, Literal
 
 import typer
@@ -14,7 +15,7 @@ from depkit.convert.formats import ConversionReport
 from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, format_from_filename
 from depkit.corpus.parquet.arrow import import_pyarrow
 from depkit.files.progress import reading_bar
-from depkit.files.storage import file_identity
+from depkit.files.storage import file_identity, is_url
 
 OUTPUT_FORMATS = FORMATS | {PARQUET.name: PARQUET}
 
@@ -96,9 +97,13 @@ def convert_command(
     if format is PARQUET:
         import_pyarrow()
     if not (format or original or format_names == {PTB.name}):
+        for file in files:
+            if file != "-" and not is_url(file):
+                os.stat(file)  # raises an error if there is no such file
+        problem = "" if output == "-" else f"the name {output} tells no format; "
         raise typer.BadParameter(
-            "choose conllx, conll09, conllu, conllup or parquet, or give -o a file name with one of"
-            " these endings",
+            f"{problem}choose conllx, conll09, conllu, conllup or parquet, or give -o a file name"
+            " with one of these endings",
             param_hint="--to",
         )
     check_inputs(inputs, quiet)

@@ -294,6 +294,9 @@ def test_the_suffix_of_trees_needs_a_format(rich: Path, tmp_path: Path) -> None:
 def test_missing_files_are_errors(rich: Path) -> None:
     run("--to", "conllx", code=2)
     assert isinstance(run.failure("/no/such.conllu", "--to", "conllx"), FileNotFoundError)
+    assert isinstance(run.failure("/no/such.conllu"), FileNotFoundError)
+    assert "the name z.json tells no format; choose" in run(rich, "-o", "z.json", code=2)[1]
+    assert "--to: choose" in run("-", code=2, stdin="")[1]
     assert isinstance(run.failure(rich, "--merge", "/no/such.conllu"), FileNotFoundError)
 
 
