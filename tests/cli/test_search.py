@@ -223,6 +223,10 @@ def test_a_pattern_can_be_in_a_file(tmp_path: Path) -> None:
         (["pattern { X [] } foo { }", FILE], "line 1, column 18: the block"),
         (["pattern { X [] }", FILE, "--by", "Y.upos"], "the pattern has no node 'Y'"),
         (["pattern { X [] }", FILE, "--by", "upos"], "'upos' is no key"),
+        (
+            ["pattern { X [] }", FILE, "--fields", "X,foo"],
+            "'foo' is no field; write X, file, line, sent_id, text, or a key, for example X.upos",
+        ),
         (["pattern { X [] }", FILE, "--by", "{ X [ }"], "column 7: "),
         (["pattern { e: X -> Y }", FILE, "--by", "{ Y -> e }"], "of a node and of an edge"),
         (["pattern { X [] }", FILE, "--by", "{ X -[E:obj]-> Y }"], "--enhanced"),

@@ -77,11 +77,12 @@ def parse_key(text: str, search: Search, argument: str = "by") -> Key:
     if match:
         slot, names = node(match[1]), match[2].split("/")
         return lambda graph, found: _first(graph.columns[name][found[0][slot]] for name in names)
-    raise ArgumentError(
-        argument,
-        f"{text!r} is no key; write for example X.upos, e.label, X#Y, X -> Y, delta(X,Y) or"
-        " { X << Y }",
-    )
+    message = f"{text!r} is no key; write"
+    if argument == "fields":
+        names = ", ".join([*nodes, "file", "line", "sent_id", "text"])
+        message = f"{text!r} is no field; write {names}, or a key,"
+    examples = "for example X.upos, e.label, X#Y, X -> Y, delta(X,Y) or { X << Y }"
+    raise ArgumentError(argument, f"{message} {examples}")
 
 
 def parse_field(text: str, search: Search) -> Key:
