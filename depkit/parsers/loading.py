@@ -26,6 +26,8 @@ from depkit.parsers.model_directory import (
     find_graphs,
     find_missing_graph,
     find_model,
+    read_config,
+    read_ensemble,
     read_parser,
 )
 from depkit.parsers.settings import ConfigError
@@ -136,10 +138,22 @@ def find_obstacle(path: Path, device: str, precision: str, settings: Sequence[st
     if precision not in ("auto", "int8"):
         return f"ONNX Runtime computes in int8 only, not in {precision}"
     if missing := find_missing_graph(path):
-        return f"the model lacks the exported graph {missing}; make it with depkit export"
+        message = f"the model lacks the exported graph {missing}; make it with depkit export"
+        return _find_export_obstacle(path) or message
     for setting in settings:
         if setting.strip().startswith("encoder."):
             return f"the setting {setting} changes the graph"
+    return ""
+
+
+def _find_export_obstacle(path: Path) -> str:
+    """Say why a model, or a member of an ensemble, cannot be exported; "" if all can."""
+    from depkit.parsers.export import find_export_obstacle
+
+    is_ensemble = (path / ENSEMBLE).is_file()
+    for member in read_ensemble(path).members if is_ensemble else [""]:
+        if reason := find_export_obstacle(read_config(path / member)[0]):
+            return f"{member}: {reason}" if member else reason
     return ""
 
 

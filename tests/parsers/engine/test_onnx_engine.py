@@ -60,6 +60,7 @@ from tests.parsers.small_parsers import (
     save_parser,
     texts,
 )
+from tests.parsers.transition.small_recipes import make_config
 from tests.pretend_gpu import WHY_NOT, pretend_gpu
 
 TYPES = {"I8": "INT8", "F16": "FLOAT16", "F32": "FLOAT"}  # in safetensors and in ONNX
@@ -182,6 +183,21 @@ def test_ensembles_of_graphs_give_the_results_of_torch(kind, tiny, tmp_path, mon
     with pytest.raises(ConfigError, match=r"lacks the exported graph tokenizer\.onnx"):
         load(tmp_path, engine="onnx")
     assert load(tmp_path).torch_device is not None
+
+
+def test_a_model_that_cannot_be_exported_is_not_advised_to_be(tiny, tmp_path):
+    config = make_config("sentence-graph")
+    config = get_family(config).resolve_auto(config, tiny)
+    for name in ("model", "ensemble/b"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        save_parser(build_parser(config, tiny), tmp_path / name)
+    save_parser(make_parser(tiny), tmp_path / "ensemble" / "a")
+    write_ensemble(tmp_path / "ensemble", EnsembleConfig(["a", "b"]))
+    reason = "models of the family transition cannot be exported"
+    with pytest.raises(ConfigError, match=f"the engine onnx: {reason}"):
+        load(tmp_path / "model", engine="onnx")
+    with pytest.raises(ConfigError, match=f"the engine onnx: b: {reason}"):
+        load(tmp_path / "ensemble", engine="onnx")
 
 
 def test_means_of_arrays_are_those_of_tensors():
