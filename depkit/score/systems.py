@@ -18,9 +18,9 @@ class System(Source):
     """The sentences of a system.
 
     A CoNLL-09 file of a system may have its predictions in PHEAD and PDEPREL, and in HEAD and
-    DEPREL nothing, or the gold tree. `counts` has the number of words of CoNLL-09 sentences that
-    have a PHEAD, and of those where PHEAD or PDEPREL is another than HEAD or DEPREL; it is complete
-    when all sentences have been read.
+    DEPREL nothing, or the gold tree. `counts` has the number of CoNLL-09 sentences, of their words
+    that have a PHEAD, and of those where PHEAD or PDEPREL is another than HEAD or DEPREL; it is
+    complete when all sentences have been read.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -30,6 +30,8 @@ class System(Source):
 
         predicted: whether PHEAD and PDEPREL were scored.
         """
+        if predicted and not self.counts["CoNLL-09"]:
+            return ("HEAD and DEPREL are scored, because `predicted` needs CoNLL-09",)
         if predicted and not self.counts["with PHEAD"]:
             return ("no word has a PHEAD, which `predicted` scores",)
         if predicted or not self.counts["different"]:
@@ -71,6 +73,7 @@ def _read(
 
 
 def _count(sentence: Sentence, counts: Counter[str]) -> None:
+    counts["CoNLL-09"] += 1
     heads, deprels = sentence.column("phead"), sentence.column("pdeprel")
     if heads.count("_") == deprels.count("_") == len(sentence):
         return

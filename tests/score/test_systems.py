@@ -41,6 +41,8 @@ def test_no_warning_without_predicted_columns_or_if_they_are_the_same():
         assert depkit.evaluate(GOLD, system).warnings == ()
     (warning,) = depkit.evaluate(GOLD, GOLD, predicted=True).warnings
     assert "no word has a PHEAD" in warning
+    (warning,) = depkit.evaluate(GOLD, conllu, predicted=True).warnings
+    assert "HEAD and DEPREL are scored" in warning
     rows = depkit.analyze(GOLD, BOTH, by="direction", predicted=True)
     assert sum(row["correct_gold"] for row in rows) == 2
 
