@@ -65,7 +65,7 @@ def select_command(
     max_words: Annotated[int | None, option(DATA, min=1)] = None,
     sample: Annotated[str, option(OUTPUT, metavar="N|SHARE")] = "",
     split: Annotated[str, option(OUTPUT, metavar="NAME=SHARE,...")] = "",
-    by: Annotated[By, option(OUTPUT)] = "text",
+    by: Annotated[By | None, option(OUTPUT, show_default="text")] = None,
     stratify: Annotated[str, option(OUTPUT, metavar="KEY")] = "",
     shuffle: Annotated[bool, option(OUTPUT, "--shuffle")] = False,
     seed: Annotated[int, option(OUTPUT, min=0, envvar="DEPKIT_SEED")] = 0,
@@ -80,6 +80,9 @@ def select_command(
 ) -> None:
     """Select sentences of treebanks: filter, sample, split, shuffle and concatenate them."""
     amounts = _parse_amounts(sample, split)
+    if by and not (sample or split):
+        raise typer.BadParameter("it needs --sample or --split", param_hint="--by")
+    by = by or "text"
     _check_options(amounts, by, stratify=stratify, output_dir=output_dir)
     if output_dir and output != "-":
         message = "it contradicts --output-dir; give only one of them"

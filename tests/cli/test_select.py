@@ -206,6 +206,7 @@ def test_verbose_counts_and_empty_selections(tmp_path: Path) -> None:
         (["--split", "a=0.9,b=0.2", "--output-dir", "x"], "more than 1"),
         (["--split", "a=1", "--output-dir", "x", "-o", "y"], "contradicts --output-dir"),
         (["--stratify", "length"], "--by random"),
+        (["--by", "random", "--stratify", "length"], "--by: it needs --sample or --split"),
         (["--where", "pattern { X ["], "column"),
     ],
 )
