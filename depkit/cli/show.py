@@ -62,10 +62,14 @@ def show_command(
         raise typer.BadParameter("the width of an image is fixed", param_hint="--width")
     selection = make_where(where, note_printer(quiet))
     check_inputs([file, diff or ""], quiet)
-    num_read = num_drawn = 0
+    num_read = num_selected = num_drawn = 0
+    draws_arcs = {
+        "--alternatives": alternatives, "--enhanced": enhanced, "--style": style == "arcs"
+    }  # fmt: skip
+    arc_options = [option for option, is_given in draws_arcs.items() if is_given]
 
     def sentences_to_draw() -> Iterator[DrawnSentence]:
-        nonlocal num_read, num_drawn
+        nonlocal num_read, num_selected, num_drawn
         read = read_drawn_sentences(
             file, diff, encoding, alternatives=alternatives, enhanced=enhanced
         )
@@ -73,6 +77,10 @@ def show_command(
             num_read += 1
             if selection and not selection.accepts(drawn.sentence):
                 continue
+            num_selected += 1
+            if drawn.is_bracketed and arc_options:
+                message = f"it draws arcs, but {file} has bracketed trees"
+                raise typer.BadParameter(message, param_hint=arc_options[0])
             if diff is None or draw_all or sentence or drawn.has_errors:
                 num_drawn += 1
                 yield drawn
@@ -92,8 +100,9 @@ def show_command(
                 stream.write(lines)
                 stream.flush()  # reading the next sentence may take long
     if (diff or where) and num_read and not num_drawn and not quiet:
-        same = f"the trees of {file} and {diff} are the same"
-        print_message(f"depkit: note: {'no sentence was selected' if where else same}")
+        trees = "selected trees" if where else "trees"
+        same = f"the {trees} of {file} and {diff} are the same"
+        print_message(f"depkit: note: {same if num_selected else 'no sentence was selected'}")
     if verbose and not quiet:
         print_message(f"{num_drawn:,} of {num_read:,} sentences were drawn")
 
@@ -117,7 +126,7 @@ def _find_image(svg_file: str | None, tikz_file: str | None, output: str) -> _Im
     if not images:
         return None
     if len(images) > 1:
-        raise typer.BadParameter("give one of --svg, --tikz and -o", param_hint="-o")
+        raise typer.BadParameter("give only one of them", param_hint="--svg, --tikz, -o")
     ((path, suffix),) = images
     if suffix not in _IMAGES:
         raise typer.BadParameter(

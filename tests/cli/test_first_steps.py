@@ -78,7 +78,7 @@ def test_images_are_chosen_by_their_suffix(tmp_path, capfd):
         assert_fails(capfd, ["show", str(TINY), "-o", str(tmp_path / name)], 2, message)
         assert not (tmp_path / name).exists()
     arguments = ["show", str(TINY), "--svg", str(tmp_path / "b"), "-o", str(tmp_path / "b.tex")]
-    assert_fails(capfd, arguments, 2, "give one of --svg, --tikz and -o")
+    assert_fails(capfd, arguments, 2, "--svg, --tikz, -o: give only one of them")
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")

@@ -153,7 +153,24 @@ def test_a_note_says_that_trees_are_the_same(gold: str) -> None:
     note = f"depkit: note: the trees of {gold} and {gold} are the same\n"
     assert run(gold, "--diff", gold) == ("", note)
     assert run(gold, "--diff", gold, "-q") == ("", "")
+    noun = ("--where", 'pattern { X [upos="NOUN"] }')
+    selected = note.replace("the trees", "the selected trees")
+    assert run(gold, "--diff", gold, *noun) == ("", selected)
+    nothing = run(gold, "--diff", gold, "--where", 'pattern { X [form="zebra"] }')
+    assert nothing == ("", "depkit: note: no sentence was selected\n")
     assert "only one file" in run("--diff", "-", code=2)[1]
+
+
+@pytest.mark.parametrize("option", ["--enhanced", "--alternatives", "--style=arcs"])
+def test_bracketed_trees_have_no_arcs(option: str, tmp_path: Path) -> None:
+    path = tmp_path / "trees.mrg"
+    path.write_text("(S (VB Go))\n")
+    assert "VB" in run(path)[0]
+    name = option.partition("=")[0]
+    for image in ([], ["--svg", tmp_path / "x.svg"]):
+        message = f"{name}: it draws arcs, but {path} has bracketed trees"
+        assert message in run(path, option, *image, code=2)[1]
+    assert [file.name for file in tmp_path.iterdir()] == ["trees.mrg"]
 
 
 def test_different_words_are_a_format_error(gold: str, pred: str) -> None:
