@@ -19,10 +19,6 @@ DATA, MODEL, TRAINING, ANALYSIS, OUTPUT, MACHINE, OTHER = (
 _MAX_WITHOUT_SECTIONS = 17  # a help with at most this many parameters has no sections
 _MAX_WIDTH = 120  # columns; longer lines are hard to read
 _MIN_PANEL_WIDTH = 80  # columns of a terminal; on narrower terminals, no panels are drawn
-# The values that name files or directories. There may be no name that is empty.
-_FILES = {
-    "FILE", "DIR", "TREEBANK", "TRAIN", "GOLD", "PRED", "IN", "OUT", "ORIGINAL", "MODEL", "TEACHER",
-}  # fmt: skip
 _METAVARS = {bool: "", int: "N", float: "X"}  # instead of Typer's <bool>, <int range>, <float>
 
 
@@ -94,7 +90,7 @@ class Command(_HelpLayout, TyperCommand):
         for parameter in self.params:
             value = context.params.get(parameter.name)
             is_empty = "" in (value if isinstance(value, list) else [value])
-            if is_empty and _is_given_file(parameter, context):
+            if is_empty and _is_given(parameter, context):
                 # for example, from a shell variable without a value
                 context.fail(f"the value of {_usual_name(parameter)} is empty")
         return rest
@@ -141,10 +137,9 @@ class Command(_HelpLayout, TyperCommand):
                 formatter.write_dl(records)
 
 
-def _is_given_file(parameter: Any, context: Any) -> bool:
-    """Return whether a parameter names files, and its value is from the command line."""
-    is_given = context.get_parameter_source(parameter.name).name == "COMMANDLINE"
-    return is_given and parameter.metavar in _FILES
+def _is_given(parameter: Any, context: Any) -> bool:
+    """Return whether the value of a parameter is from the command line."""
+    return bool(context.get_parameter_source(parameter.name).name == "COMMANDLINE")
 
 
 def _usual_name(parameter: Any) -> str:

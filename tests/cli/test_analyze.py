@@ -329,7 +329,6 @@ NEEDS_BINS, NEEDS_PAIR = "needs a table of bins", "needs two or more PRED files 
         (["--measure", "f1"], "needs --plot"),
         (["--train", "x"], "needs --by frequency"),
         (["--plot", "a.gif"], "not .gif"),
-        (["--bins", ""], "is not a bin"),
         (
             ["--calibration", "--by", "distance"],
             "--calibration: it covers all words; leave out --by",

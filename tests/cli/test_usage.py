@@ -49,6 +49,10 @@ from tests.conftest import TINY
         ("train x -o ", "the value of --output is empty; see depkit train --help"),
         ("parse x --output-dir=", "the value of --output-dir is empty; see depkit parse --help"),
         ("parse ", "the value of FILE is empty; see depkit parse --help"),
+        ("convert x --enhance=", "the value of --enhance is empty; see depkit convert --help"),
+        ("diff x y --columns ", "the value of --columns is empty; see depkit diff --help"),
+        ("search p x --fields=", "the value of --fields is empty; see depkit search --help"),
+        ("select x --sample ", "the value of --sample is empty; see depkit select --help"),
     ],
 )  # fmt: skip
 def test_usage_errors_say_where_help_is(arguments: str, message: str, capfd) -> None:
