@@ -119,8 +119,23 @@ def parse_command(
     verbose: options.VerboseSpeed = False,
 ) -> None:
     """Parse text or treebanks into dependency trees."""
+    if prob and format in ("conllx", "conll09"):
+        raise typer.BadParameter(
+            f"{format} has no column MISC for probabilities; use --format conllu or json",
+            param_hint="--prob",
+        )
+    if best > 1 and format in ("conllx", "conll09"):
+        raise typer.BadParameter(
+            f"{format} cannot tell the trees of a sentence apart; use --format conllu or json",
+            param_hint="--best",
+        )
     conventions = None
     if enhance or enhance_like:
+        if format in ("conllx", "conll09", "ptb"):
+            raise typer.BadParameter(
+                f"{format} has no enhanced dependencies; use --format conllu, json or parquet",
+                param_hint="--enhance",
+            )
         from depkit.convert.enhance.request import resolve_conventions
 
         conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))

@@ -10,10 +10,7 @@ from typing import BinaryIO
 
 from depkit.corpus.blocks import Shard
 from depkit.corpus.formats import (
-    CONLL09,
     CONLLU,
-    CONLLUP,
-    CONLLX,
     FORMATS,
     PARQUET,
     PTB,
@@ -86,7 +83,6 @@ def resolve(job: Job) -> Plan:
     if not job.format:
         job = replace(job, format=_format_from_output(job.output))
     _check_files(job)
-    _check_format(job)
     # All processes must read the same models, even if the hub has new versions in the meantime.
     job = replace(
         job,
@@ -103,7 +99,7 @@ def resolve(job: Job) -> Plan:
     choices = choose_models(job)
     format = _choose_format(job, {model for choice in choices for model in choice.models})
     if job.output_dir:
-        names = [output_name(file, format or _default_format(job, file)) for file in job.files]
+        names = [output_name(file, format) for file in job.files]
         names = list(map(shard.name, names)) if shard else names
         _check_names(names)
         paths = [os.path.join(job.output_dir, name) for name in names]
@@ -128,28 +124,10 @@ def _may_be_split(encoding: str, file: str, kind: str | None) -> bool:
 
 
 def _format_from_output(path: str) -> str | None:
-    """Return the format for the suffix of the output, if there is one.
-
-    None for CoNLL-U Plus, too: only sentences that have further columns are in this format.
-    """
+    """Return the format for the suffix of the output, if it is not one with a word on each line."""
     if _JSON.search(path):
         return "json"
-    format = format_from_filename(path)
-    return format.name if format and format is not CONLLUP else None
-
-
-def _default_format(job: Job, file: str) -> str | None:
-    """Return the format in which the result for a file is written by default.
-
-    It is None for the format of the file's suffix, or if it is unknown before the file is read.
-    What is read from text or Parquet, and what is parsed from bracketed trees, becomes CoNLL-U.
-    """
-    format = format_from_filename(file)
-    kind = job.input or (format.name if format else None)
-    is_parsed_tree = kind == PTB.name and job.action == "parse"
-    if is_parsed_tree or kind in (*TEXT_INPUTS, PARQUET.name):
-        return CONLLU.name
-    return None if format else kind
+    return PARQUET.name if format_from_filename(path) is PARQUET else None
 
 
 def _check_files(job: Job) -> None:
@@ -188,21 +166,6 @@ def _check_files(job: Job) -> None:
             raise ConfigError(f"{workers} with several files needs `output_dir`")
 
 
-def _check_format(job: Job) -> None:
-    """Raise ConfigError if the output format cannot contain what the options ask for."""
-    if job.format in (CONLLX.name, CONLL09.name):
-        others = "choose the format conllu or json"
-        if job.options.get("probabilities"):
-            message = f"{job.format} has no column MISC for probabilities; {others}"
-            raise ConfigError(f"`probabilities`: {message}")
-        if job.options.get("best"):
-            message = f"{job.format} cannot tell the trees of a sentence apart; {others}"
-            raise ConfigError(f"`best`: {message}")
-    if job.conventions and job.format in (CONLLX.name, CONLL09.name, PTB.name):
-        message = f"{job.format} has no enhanced dependencies; choose the format conllu, json or"
-        raise ConfigError(f"`enhance`: {message} parquet")
-
-
 def _check_names(names: Sequence[str]) -> None:
     """Raise ConfigError if two files to write have the same name."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
@@ -226,19 +189,18 @@ def _choose_format(job: Job, models: Iterable[PathLike]) -> str | None:
     if job.action == "tag":
         return job.format
     if not any(map(_predicts_constituents, models)):
-        advice = "choose another format than ptb (.mrg, .ptb)"
-        advice = "leave `dependencies` out" if job.dependencies else advice
+        option = "`dependencies`" if job.dependencies else "`format` ptb"
         if job.dependencies or job.format == PTB.name:
-            raise ConfigError(f"the model predicts no constituency trees; {advice}")
+            raise ConfigError(f"the model predicts no constituency trees; leave {option} out")
         return job.format
     if job.dependencies:
         if job.format == PTB.name:
-            raise ConfigError("`dependencies` and the format ptb exclude each other")
+            raise ConfigError("`dependencies` and `format` ptb exclude each other")
         return job.format or CONLLU.name
     if job.format in FORMATS or job.format == PARQUET.name:
         raise ConfigError(
-            f"the model predicts constituency trees; for the format {job.format}, choose a"
-            " conversion to dependencies with `dependencies` sd, ud or ud2"
+            f"the model predicts constituency trees; for `format` {job.format}, choose a conversion"
+            " to dependencies with `dependencies` sd, ud or ud2"
         )
     return job.format or PTB.name
 
@@ -266,7 +228,7 @@ def _check_divisible(job: Job, file: str) -> str:
         if kind == PTB.name:
             reason = "it has bracketed trees; convert it with depkit convert, or split it yourself"
         elif job.format == "json" and kind not in TEXT_INPUTS:
-            reason = "the format json needs the whole file for its offsets; choose another"
+            reason = "`format` json needs the whole file for its offsets; choose another format"
         elif job.elmo:
             reason = "a file of `elmo` has the vectors of a whole file"
         elif job.out_of_fold:

@@ -2,13 +2,10 @@
 
 import json
 import re
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 import depkit
-from depkit.files.errors import FormatError
 from depkit.files.progress import ProgressBars
 from depkit.files.streams import open_bytes
 from depkit.parsers.settings import ConfigError
@@ -157,52 +154,6 @@ def test_the_name_of_the_output_can_choose_json(name, model, tmp_path):
     annotate_files(make_job(model, TINY, output=str(tmp_path / name), format="conllx"))
     with open_bytes(tmp_path / name) as stream:
         assert stream.read().startswith(b"1\t")
-
-
-def test_the_suffix_of_the_output_chooses_its_format(model, tmp_path):
-    plus = tmp_path / "plus.conllu"
-    row = "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_"
-    columns = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC MORE"
-    plus.write_text(f"# global.columns = {columns}\n{row}\tkept\n\n")
-    for name, format in {
-        "a.conllx": "conllx",
-        "a.conll09.gz": "conll09",
-        "a.cupt": "conllu",
-    }.items():
-        out = tmp_path / name
-        annotate_files(make_job(model, plus, output=str(out), action="tag"))
-        (sentence,) = depkit.read(out)
-        assert sentence.format.name == ("conllup" if format == "conllu" else format)
-    assert "\tkept\n" in out.read_text()  # CoNLL-U Plus keeps its columns
-    annotate_files(make_job(model, tmp_path / "a.conllx", output=str(tmp_path / "b.conllu")))
-    assert next(depkit.read(tmp_path / "b.conllu")).format.name == "conllu"
-    annotate_files(make_job(model, plus, output=str(out), format="conllu"))
-    assert "kept" not in out.read_text()
-    for action, message in (("parse", "no constituency trees"), ("tag", "no bracketed tree")):
-        with pytest.raises((ConfigError, FormatError), match=message):
-            annotate_files(make_job(model, plus, output=str(tmp_path / "c.mrg"), action=action))
-    with pytest.raises(ConfigError, match="`probabilities`: conllx has no column MISC"):
-        options = {"probabilities": "local"}
-        annotate_files(make_job(model, plus, output=str(tmp_path / "c.conllx"), options=options))
-    assert not list(tmp_path.glob("c.*"))
-
-
-def test_files_in_a_directory_have_the_format_of_their_suffix(model, tmp_path):
-    tree, text, table = tmp_path / "a.mrg", tmp_path / "b.conllx", tmp_path / "c.txt"
-    tree.write_text("(S (VB Go))\n")
-    text.write_text("Go\n")
-    table.write_text("1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n\n")
-
-    def names(*files, **options):
-        with TemporaryDirectory() as folder:
-            annotate_files(make_job(model, *files, output_dir=folder, **options))
-            paths = sorted(Path(folder).iterdir())
-            return [f"{path.name}: {next(depkit.read(path)).format.name}" for path in paths]
-
-    assert names(tree) == ["a.conllu: conllu"]
-    assert names(tree, action="tag")[0].startswith("a.mrg")
-    assert names(text, input="tokens") == ["b.conllu: conllu"]
-    assert names(table, input="conllx") == ["c.conllx: conllx"]
 
 
 def test_wrong_options_are_reported_before_a_missing_model():
