@@ -22,7 +22,8 @@ from depkit.serving.worker import Annotate, Result, Worker
 
 T = TypeVar("T")
 
-_worker: Worker | None = None  # the worker of this process, if it is a worker process
+# The worker of this process, if it is a worker process, or why its models cannot be loaded
+_worker: Worker | Exception | None = None
 
 
 @contextmanager
@@ -92,16 +93,30 @@ def _submit(
 
 
 def _start_worker(plan: Plan, devices: "Queue[str]") -> None:
-    """Load the models in a new process."""
+    """Load the models in a new process.
+
+    An error raised here would look like that of a process that is killed, so `_get_worker` raises
+    it.
+    """
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # needed on Windows only, see `_submit`
-    _worker = Worker(replace(plan, job=replace(plan.job, device=devices.get())))
+    try:
+        _worker = Worker(replace(plan, job=replace(plan.job, device=devices.get())))
+    except Exception as error:
+        _worker = error
+
+
+def _get_worker() -> Worker:
+    if isinstance(_worker, Exception):
+        raise _worker
+    assert _worker is not None
+    return _worker
 
 
 def _wait_for_worker() -> None:
-    """Do nothing; this is called when the process has loaded the models."""
+    """Raise the error that a process had when it loaded the models."""
+    _get_worker()
 
 
 def _annotate(task: Task) -> Result:
-    assert _worker is not None
-    return _worker.annotate(task)
+    return _get_worker().annotate(task)

@@ -23,6 +23,7 @@ from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, Format
 from depkit.corpus.io import (
     PathLike,
     bracketed_trees,
+    check_suffix,
     get_format,
     keeps_trees,
     write,
@@ -136,6 +137,8 @@ class Run:
             with self._open(path, encoding) as stream:
                 write_trees(bracketed_trees(sentences), stream)
         else:
+            for sentence in first_sentence if not job.format else ():
+                check_suffix(sentence, output)
             with self._open(path, encoding) as stream:
                 write(sentences, stream)
 
@@ -273,7 +276,9 @@ def _load_parser(names: Models, job: Job) -> Parser:
         raise ConfigError("`mean` needs an ensemble or several models")
     # The whole ensemble annotates only dev sentences that were split off from the training files.
     if job.mean and job.out_of_fold and not read_ensemble(find_model(names[0])).jackknife.dev_split:
-        raise ConfigError("`out_of_fold` annotates a sentence by one parser; leave `mean` out")
+        raise ConfigError(
+            "with `out_of_fold`, one parser annotates each sentence; leave `mean` out"
+        )
     default_tokenizer = get_family(parser.config).default_tokenizer
     if name := job.tokenizer or ("" if parser.tokenizer else default_tokenizer):
         parser = replace(parser, tokenizer=load_tokenizer(name, parser.torch_device))

@@ -64,7 +64,13 @@ def test_a_mean_needs_several_parsers_of_a_sentence(ensemble, capfd):
     for command, model, options, message in (
         ("parse", "en-ewt", [], "--mean needs an ensemble or several models"),
         ("tag", "en-ewt", [], "--mean needs an ensemble or several models"),
-        ("parse", str(ensemble), ["--out-of-fold"], "by one parser; leave --mean out"),
+        ("parse", "en-ewt", ["--workers", "2", "-o", "x.conllu"], "--mean needs an ensemble"),
+        (
+            "parse",
+            str(ensemble),
+            ["--out-of-fold"],
+            "one parser annotates each sentence; leave --mean out",
+        ),
     ):
         arguments = [command, str(TINY), "--model", model, "--mean", "geometric", *options]
         assert_fails(capfd, [*arguments, "--device", "cpu"], 2, message)

@@ -156,6 +156,20 @@ def test_the_name_of_the_output_can_choose_json(name, model, tmp_path):
         assert stream.read().startswith(b"1\t")
 
 
+@pytest.mark.parametrize("action", ["parse", "tag"])
+def test_a_file_has_no_suffix_of_another_format(action, model, tmp_path):
+    treebank = tmp_path / "a.conllu"
+    treebank.write_text("1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n\n")
+    for name in ("b.conllx", "b.conll09.gz", "b.mrg"):
+        with pytest.raises(ValueError, match=r"but the sentences (are|would be)"):
+            annotate_files(make_job(model, treebank, action=action, output=str(tmp_path / name)))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.conllu"]
+    for name, format in (("b.conllup", None), ("b.txt", None), ("b.conllu", "conllx")):
+        job = make_job(model, treebank, action=action, output=str(tmp_path / name), format=format)
+        annotate_files(job)
+        assert next(depkit.read(tmp_path / name, format)).form == ["Go"]
+
+
 def test_wrong_options_are_reported_before_a_missing_model():
     job = make_job("nowhere", "a/x", "b/x", output_dir="c")
     with pytest.raises(ConfigError, match="would have the same name"):
