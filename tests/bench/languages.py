@@ -87,12 +87,14 @@ def main(argv: Sequence[str]) -> None:
     )
     parser.add_argument("action", choices=ACTIONS)
     parser.add_argument("codes", nargs="*", metavar="CODE", help="by default, all languages")
-    parser.add_argument("--data", type=Path, default=Path())
-    parser.add_argument("-o", dest="models", type=Path, default=Path())
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("-o", dest="models", type=Path)
     parser.add_argument("--packages", type=Path, default=Path(), help="see `manuals`")
     parser.add_argument("--transformer", type=Path, default=Path(), help="multilingual-e5-small")
     parser.add_argument("--udpipe", default="", help="Python with ufal.udpipe and gensim")
     arguments = parser.parse_args(argv)
+    if arguments.action != "speed" and not (arguments.data and arguments.models):
+        parser.error("--data and -o are required")
     for code in arguments.codes or LANGUAGES:
         with TemporaryDirectory() as folder:
             ACTIONS[arguments.action](code, Path(folder), arguments)
