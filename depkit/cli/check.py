@@ -42,10 +42,10 @@ def check_command(
 
     An error means that a sentence cannot be read, or that its tree or its text is not well-formed.
     depkit train and depkit eval accept sentences whose tree is not well-formed, but print a note.
-    A warning means that UD validation (levels 1 and 2, and of level 3 the rules on the relation
-    root) would reject the file, that MISC has an empty part, that a multiword range has one word,
-    or that --train has found a problem; --ud turns the warnings of UD validation into errors. A
-    note is only a hint. The exit status is 1 if there are errors.
+    A warning means that UD validation would reject the file (levels 1 and 2, and the rules of level
+    3 on the relation root); --ud turns these warnings into errors. Other warnings never become
+    errors: an empty part in MISC, a multiword range of one word, and what --train finds. A note is
+    only a hint. The exit status is 1 if there are errors.
 
     Example: depkit check --train train.conllu dev.conllu test.conllu
     """

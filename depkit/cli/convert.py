@@ -100,7 +100,11 @@ def convert_command(
         for file in files:
             if file != "-" and not is_url(file):
                 os.stat(file)  # raises an error if there is no such file
-        problem = "" if output == "-" else f"the name {output} tells no format; "
+        problem = (
+            ""
+            if output == "-"
+            else f"the name {output} does not end like a file of a format that can be written; "
+        )
         raise typer.BadParameter(
             f"{problem}choose conllx, conll09, conllu, conllup or parquet, or give -o a file name"
             " with one of these endings",

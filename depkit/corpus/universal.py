@@ -60,12 +60,12 @@ def base_relation(deprel: str) -> str:
 
 
 def sort_features(features: Iterable[str]) -> list[str]:
-    """Sort strings `Name=Value` as UD requires in FEATS: whole, in lower case."""
+    """Sort strings `Name=Value` in the order of UD: by the whole string, in lower case."""
     return sorted(features, key=str.lower)
 
 
-def sorted_features(feats: str) -> str:
-    """Sort FEATS alphabetically and remove duplicates, because their order has no meaning."""
+def normalize_features(feats: str) -> str:
+    """Return FEATS in a form that does not depend on the order and repetition of features."""
     return "|".join(sorted(set(feats.split("|"))))
 
 

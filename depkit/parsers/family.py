@@ -13,7 +13,7 @@ import numpy as np
 
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.universal import sorted_features
+from depkit.corpus.universal import normalize_features
 from depkit.files.errors import FormatError
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
@@ -335,7 +335,7 @@ def count_correct(gold: Sentence, predicted: Sentence, column: str) -> int:
     """Count the words with the correct value of a column, as `attachment.correct_words` does."""
     values, others = getattr(gold, column), getattr(predicted, column)
     if column == "feats":
-        values, others = map(sorted_features, values), map(sorted_features, others)
+        values, others = map(normalize_features, values), map(normalize_features, others)
     return sum(
         value == other or (column == "lemma" and value == "_")
         for value, other in zip(values, others, strict=True)

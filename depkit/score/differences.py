@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
-from depkit.corpus.universal import sorted_features
+from depkit.corpus.universal import normalize_features
 from depkit.score.alignment import longest_common_subsequence
 
 # The columns that are compared, if both formats have them. `arc` is the head with the relation.
@@ -262,7 +262,7 @@ def _comparable_value(name: str, value: str, numbers: Mapping[str, str]) -> str:
     numbers: how the numbers of words are changed.
     """
     if name == "feats":
-        return sorted_features(value)
+        return normalize_features(value)
     if name == "deps":
         relations = (relation.partition(":") for relation in value.split("|"))
         return "|".join(sorted({_renumber(x, numbers) + "".join(y) for x, *y in relations}))

@@ -12,7 +12,7 @@ import numpy as np
 from depkit.corpus.pairing import Source, pair_sentences
 from depkit.corpus.probabilities import has_probabilities, read_probabilities
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.universal import base_relation, sorted_features
+from depkit.corpus.universal import base_relation, normalize_features
 from depkit.files.errors import FormatError
 from depkit.score.enhanced import Relations, RelationsBuilder, require_relations
 
@@ -54,7 +54,7 @@ def column_codes(subtypes: str = "keep") -> dict[str, Codes]:
     if subtypes not in SUBTYPES:
         raise ValueError(f"subtypes must be 'keep' or 'drop', not {subtypes!r}")
     codes = {name: Codes() for name in (*COLUMNS, DEPS)}
-    codes["feats"] = Codes(sorted_features)
+    codes["feats"] = Codes(normalize_features)
     if subtypes == "drop":
         codes["deprel"] = Codes(base_relation)
     return codes

@@ -173,10 +173,10 @@ class Checker:
             self._first_deps = has_deps, line
         elif has_deps != self._first_deps[0] and not self._reported_deps:
             self._reported_deps = True
-            this, first = ("", "none") if has_deps else ("no ", "some")
+            this, first = ("", "has none") if has_deps else ("no ", "has some")
             problem = f"the sentence has {this}DEPS or empty nodes, but the sentence in line"
-            problem = f"{problem} {self._first_deps[1]} has"
-            advice = "all sentences of a file have DEPS, or none has"
+            problem = f"{problem} {self._first_deps[1]}"
+            advice = "either all sentences of a file have enhanced dependencies, or none has"
             index = table.line_indices[0]
             yield Problem(index, "deps-sometimes", f"{problem} {first}; {advice}")
 

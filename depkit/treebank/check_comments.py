@@ -39,8 +39,10 @@ def check_comments(table: Table, follows_directly: bool = False) -> Iterator[Pro
     if "parallel_id" in comments:
         index, value = comments["parallel_id"]
         if not _PARALLEL_ID.fullmatch(value):
-            problem = f"parallel_id {quote(value)} is not in the form corpus/sentence, corpus in"
-            advice = "letters a-z, sentence in a-z, 0-9 and -; /alt1 or /part1 may follow"
+            problem = (
+                f"parallel_id {quote(value)} is not of the form corpus/sentence, as in pud/n-2;"
+            )
+            advice = "only a-z, in sentence also 0-9 and -, and then /alt1, /part2 or /alt1part2"
             yield Problem(index, "parallel-id", f"{problem} {advice}")
     if "text" not in comments:
         message = "the sentence has no comment # text = ...; add it, with the text of the sentence"

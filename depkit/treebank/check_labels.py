@@ -171,7 +171,9 @@ def _check_misc(table: Table) -> Iterator[Problem]:
             yield Problem(index, "misc-repeated", message)
         values = [value for name, _, value in pairs if name == "SpaceAfter"]
         if "NoSpaceAfter=Yes" in parts:
-            message = "MISC contains NoSpaceAfter=Yes; write SpaceAfter=No"
+            is_in_text = row not in inside_ranges and row not in empties
+            advice = "write SpaceAfter=No" if is_in_text else "remove it"
+            message = f"MISC contains NoSpaceAfter=Yes; {advice}"
         elif values and row in inside_ranges:
             message = "the word is in a multiword range, but has SpaceAfter; move it to the range"
         elif values and row in empties:

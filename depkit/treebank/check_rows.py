@@ -171,7 +171,7 @@ def _check_cells_outside_words(table: Table) -> Iterator[Problem]:
 
 
 def _check_range_positions(table: Table) -> Iterator[Problem]:
-    """Find ranges and empty nodes that depkit can read, but that UD does not allow."""
+    """Find ranges of one word, and empty nodes between a range and its first word."""
     for row in table.ranges:
         text = table.cells[row][0]
         first, last = text.split("-")

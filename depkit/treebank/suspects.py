@@ -10,7 +10,7 @@ from typing import Any
 
 from depkit.corpus.pairing import quote_context
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.universal import sorted_features
+from depkit.corpus.universal import normalize_features
 
 TAGS = ("upos", "xpos", "feats")
 KINDS = ("head", "deprel", *TAGS)
@@ -27,7 +27,7 @@ class Spellings:
         """Return the values of a column, those of FEATS as they were first spelled."""
         if column != "feats":
             return values
-        return [self._first.setdefault(sorted_features(value), value) for value in values]
+        return [self._first.setdefault(normalize_features(value), value) for value in values]
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,7 +295,10 @@ def test_missing_files_are_errors(rich: Path) -> None:
     run("--to", "conllx", code=2)
     assert isinstance(run.failure("/no/such.conllu", "--to", "conllx"), FileNotFoundError)
     assert isinstance(run.failure("/no/such.conllu"), FileNotFoundError)
-    assert "the name z.json tells no format; choose" in run(rich, "-o", "z.json", code=2)[1]
+    assert (
+        "the name z.json does not end like a file of a format that can be written; choose"
+        in run(rich, "-o", "z.json", code=2)[1]
+    )
     assert "--to: choose" in run("-", code=2, stdin="")[1]
     assert isinstance(run.failure(rich, "--merge", "/no/such.conllu"), FileNotFoundError)
 

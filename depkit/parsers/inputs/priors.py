@@ -32,7 +32,7 @@ FOLDS = 10  # parts of the training words, see `encode_priors`
 _FORMS_AT_ONCE = 1000
 MAX_FORMS = 50_000  # the cache is emptied when it has more forms
 _LEVELS = LONGEST_ENDING + 3
-NO_NODE = ""  # the name of a node that does not exist
+NO_NODE = ""  # stands for an ending that is longer than the form
 # Several threads may parse at the same time. Look-ups are short, so that all parsers share a lock;
 # with a lock of its own, a parser could not be copied.
 _LOCK = Lock()
@@ -62,7 +62,7 @@ class ColumnCounts:
 
         Forms share the computation for the nodes with which their chains begin.
 
-        chains: the nodes of the forms, from `Priors.chains`; sorted chains take less time.
+        chains: the nodes of the forms, from `Priors.chains`; only adjacent forms share.
         """
         result = np.full((1, self.size), 1 / self.size, dtype=np.float32)
         row = np.zeros(len(chains), dtype=np.int64)  # of each form, in the result
@@ -230,7 +230,7 @@ def _name_nodes(forms: Collection[str], dotless: bool) -> Iterator[list[str]]:
     """Name the nodes of forms: all words, endings by growing length, lower case, the form.
 
     An ending that is longer than the form is NO_NODE. Endings of words in lower case differ from
-    those of other words. Yields the nodes of all forms at each level.
+    those of other words. Yields, for each level, the names of the nodes of all forms.
     """
     lows = [lower(form, dotless) for form in forms]
     kinds = ["l" if form == low else "o" for form, low in zip(forms, lows, strict=True)]
