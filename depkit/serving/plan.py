@@ -11,6 +11,7 @@ from typing import BinaryIO
 from depkit.corpus.blocks import Shard
 from depkit.corpus.formats import (
     CONLLU,
+    CONLLUP,
     FORMATS,
     PARQUET,
     PTB,
@@ -99,7 +100,10 @@ def resolve(job: Job) -> Plan:
     choices = choose_models(job)
     format = _choose_format(job, {model for choice in choices for model in choice.models})
     if job.output_dir:
-        names = [output_name(file, format) for file in job.files]
+        names = [
+            output_name(file, format or _default_format(job, file, kind))
+            for file, kind in zip(job.files, kinds, strict=True)
+        ]
         names = list(map(shard.name, names)) if shard else names
         _check_names(names)
         paths = [os.path.join(job.output_dir, name) for name in names]
@@ -128,6 +132,23 @@ def _format_from_output(path: str) -> str | None:
     if _JSON.search(path):
         return "json"
     return PARQUET.name if format_from_filename(path) is PARQUET else None
+
+
+def _default_format(job: Job, file: str, kind: str | None) -> str | None:
+    """Return the format that the result for a file has by default, to name a file in a directory.
+
+    None if it is that of the file's suffix, or CoNLL-U without such a suffix, or if the file can be
+    read only once. kind: what the file contains, if it is known.
+    """
+    named = format_from_filename(file)
+    if named and kind is None:
+        kind = named.name
+    elif kind is None and is_rereadable(file):
+        kind = detect_input(file, job.encoding)
+    if kind in (*TEXT_INPUTS, PARQUET.name) or (kind == PTB.name and job.action == "parse"):
+        return CONLLU.name
+    is_conllu = kind in (CONLLU.name, CONLLUP.name) and named in (None, CONLLU, CONLLUP)
+    return None if is_conllu else kind
 
 
 def _check_files(job: Job) -> None:

@@ -170,6 +170,29 @@ def test_a_file_has_no_suffix_of_another_format(action, model, tmp_path):
         assert next(depkit.read(tmp_path / name, format)).form == ["Go"]
 
 
+def test_files_in_a_directory_have_the_suffix_of_their_format(model, tmp_path):
+    row = "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
+    columns = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC MORE"
+    plus = f"# global.columns = {columns}\n{row[:-2]}\tx\n\n"
+    for name, content, options, expected in (
+        ("a.mrg", "(S (VB Go))\n", {}, "a.conllu"),
+        ("a.mrg", "(S (VB Go))\n", {"action": "tag"}, "a.mrg"),
+        ("b.conllx", "Go\n", {"input": "tokens"}, "b.conllu"),
+        ("c.conll", row, {"input": "conllx"}, "c.conll.conllx"),
+        ("c.conllx", row, {"input": "conllu"}, "c.conllu"),
+        ("d.conllu", row, {}, "d.conllu"),
+        ("e.conllu", plus, {}, "e.conllu"),
+        ("f.txt", "Go\n", {"input": "tokens"}, "f.conllu"),
+    ):
+        (tmp_path / name).write_text(content)
+        folder = tmp_path / "out"
+        annotate_files(make_job(model, tmp_path / name, output_dir=str(folder), **options))
+        (path,) = folder.iterdir()
+        assert path.name == expected
+        assert next(depkit.read(path)).form == ["Go"]
+        path.unlink()
+
+
 def test_wrong_options_are_reported_before_a_missing_model():
     job = make_job("nowhere", "a/x", "b/x", output_dir="c")
     with pytest.raises(ConfigError, match="would have the same name"):
