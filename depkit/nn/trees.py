@@ -77,8 +77,8 @@ def mask_root_label(label: Tensor, heads: Tensor, root_label: int | None) -> Ten
     """Mask the root's label at words below the root, and all other labels at children of the root.
 
     Args:
-        label: Label scores, [batch, length, label].
-        heads: [batch, length]; 0 is the root.
+        label: Label scores, [batch, length, label] or [arc, label].
+        heads: [batch, length] or [arc]; 0 is the root.
         root_label: The index of the root's label; None masks nothing.
 
     Returns:

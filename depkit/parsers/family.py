@@ -17,6 +17,7 @@ from depkit.corpus.universal import normalize_features
 from depkit.files.errors import FormatError
 from depkit.parsers.config import ParserConfig
 from depkit.parsers.inputs.vocabulary import Vocabulary, build_vocabulary, column_symbols
+from depkit.parsers.root import find_root_label
 from depkit.parsers.settings import ConfigError
 from depkit.score.evaluators import evaluate
 from depkit.score.punctuation import parse_policy
@@ -368,7 +369,7 @@ class DependencyFamily(Family):
             yield sentence
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
-        """Also derive the rule of the root from the trees."""
+        """Also derive the rule of the root and its label from the trees."""
         if config.decoder.root == "auto":
             # A partial tree may have no root yet.
             single = all(
@@ -376,6 +377,9 @@ class DependencyFamily(Family):
                 for sentence in train
             )
             decoder = replace(config.decoder, root="single" if single else "multi")
+            config = replace(config, decoder=decoder)
+        if config.decoder.root_label == "auto":
+            decoder = replace(config.decoder, root_label=find_root_label(train))
             config = replace(config, decoder=decoder)
         return super().resolve_auto(config, train)
 

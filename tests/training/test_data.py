@@ -9,6 +9,7 @@ from depkit.parsers.config import Inputs
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
+from depkit.parsers.transition.config import TransitionConfig
 from depkit.training.data import (
     digests,
     findings,
@@ -45,8 +46,9 @@ def resolve_recipe(sentences, **training):
     ],
 )
 def test_the_root_mode_and_label_are_resolved_from_the_trees(sentences, root, label, tiny):
-    decoder = resolve_recipe(sentences or tiny).parser.decoder
-    assert decoder == Decoder(root=root, root_label=label)
+    for config in (BiaffineConfig(), TransitionConfig()):
+        decoder = resolve_auto(Recipe(config), sentences or tiny).parser.decoder
+        assert (decoder.root, decoder.root_label) == (root, label)
 
 
 def test_empty_columns_are_not_predicted(tiny):

@@ -9,8 +9,8 @@ from depkit.cli.main import run as run_command
 from depkit.corpus.io import read, write
 from depkit.files.errors import FormatError
 from depkit.parsers.graph.config import BiaffineConfig, Scorer
-from depkit.parsers.graph.family import find_root_label
 from depkit.parsers.loading import load
+from depkit.parsers.root import find_root_label
 from depkit.training.data import findings, read_sentences, resolve_auto
 from tests.conftest import TINY
 from tests.training.small_runs import run, small_recipe

@@ -42,10 +42,7 @@ class Biaffine(DependencyFamily):
         return tree_findings(config.decoder, train, dev)
 
     def resolve_auto(self, config: Any, train: Sequence[Sentence]) -> Any:
-        """Also derive the label of the root."""
-        if config.decoder.root_label == "auto":
-            decoder = replace(config.decoder, root_label=find_root_label(train))
-            config = replace(config, decoder=decoder)
+        """Also leave out enhanced dependencies if the treebank has none."""
         if config.scorer.predicts_deps and not any(map(has_learned_deps, train)):
             scorer = replace(config.scorer, predict=config.scorer.tags)
             config = replace(config, scorer=scorer)
@@ -183,14 +180,3 @@ class Biaffine(DependencyFamily):
 def _describe_change(before: float, after: float) -> str:
     """Describe an expected calibration error before and after calibration."""
     return f"{before:.1f} -> {after:.1f}" + ("" if after < before else ", not applied")
-
-
-def find_root_label(train: Sequence[Sentence]) -> str:
-    """Find the relation that all children of the root have and no other word; "" for none."""
-    at_root: set[str] = set()
-    elsewhere: set[str] = set()
-    for sentence in train:
-        for head, deprel in zip(sentence.head, sentence.deprel, strict=True):
-            if head >= 0:
-                (elsewhere if head else at_root).add(deprel)
-    return at_root.pop() if len(at_root) == 1 and not at_root & elsewhere else ""

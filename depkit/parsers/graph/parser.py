@@ -27,6 +27,7 @@ from depkit.parsers.graph.deps import (
     restore_relations,
 )
 from depkit.parsers.graph.probabilities import head_marginals
+from depkit.parsers.root import index_root_label
 from depkit.parsers.settings import ConfigError
 from depkit.treebank.valid_labels import ValidLabels
 from depkit.trees.decode import decode
@@ -72,10 +73,8 @@ class GraphParser(Parser):
     @property
     def root_label(self) -> int | None:
         """The index of the label that only children of the root have, None if there is none."""
-        table = self.vocabulary.columns["deprel"]
-        if len(table) == 1:  # the mask would forbid all labels of words below the root
-            return None
-        return table.indices.get(self.config.decoder.root_label)
+        decoder = self.config.decoder
+        return index_root_label(decoder.root_label, self.vocabulary.columns["deprel"])
 
     @property
     def root_deprel(self) -> str | None:

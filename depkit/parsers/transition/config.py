@@ -57,6 +57,9 @@ class TransitionDecoder:
     # "single" allows one child of the root, "multi" any number; "auto" is "single" if every
     # training tree has one
     root: Literal["auto", "single", "multi"] = "auto"
+    # the deprel that the parser gives to all children of the root and to no other word; "" allows
+    # every deprel everywhere; "auto" uses such a deprel if the training trees have one
+    root_label: str = "auto"
 
 
 @dataclass(frozen=True)

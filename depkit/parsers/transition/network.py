@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from depkit.nn.graph_attention import heads_of_positions
+from depkit.nn.trees import mask_root_label
 from depkit.parsers.engine.device import fetch, fetch_array, send
 from depkit.parsers.engine.transfer import send_arrays
 from depkit.parsers.inputs.batching import Batch
@@ -18,12 +19,13 @@ from depkit.parsers.inputs.piece_inputs import INITIAL_STD, PieceSequences, smal
 from depkit.parsers.inputs.transformer import Transformer
 from depkit.parsers.inputs.vocabulary import Vocabulary
 from depkit.parsers.network import ParserNetwork
+from depkit.parsers.root import index_root_label
 from depkit.parsers.transition.config import TransitionConfig
 from depkit.parsers.transition.examples import ORACLES
 from depkit.parsers.transition.memory import Composed, Composition, History, LSTMState
 from depkit.parsers.transition.states import States, legal_transitions, make_units
 from depkit.trees import transitions
-from depkit.trees.transitions import NOTHING, RIGHT, TRANSITIONS
+from depkit.trees.transitions import LEFT, NOTHING, RIGHT, TRANSITIONS
 
 SEGMENTS = 3  # stack, buffer, attached words
 
@@ -59,7 +61,9 @@ class TransitionNetwork(ParserNetwork):
         super().__init__(config, vocabulary, transformer, scorer.dropout, reads_graph=scorer.graph)
         self.scorer = scorer
         self.single_root = config.decoder.root != "multi"
-        num_labels = len(vocabulary.columns["deprel"])
+        labels = vocabulary.columns["deprel"]
+        self.root_label = index_root_label(config.decoder.root_label, labels)
+        num_labels = len(labels)
         size = self.encoder_input_size
         # Row 0 is for words without a head.
         self.label_vectors = nn.Embedding(1 + num_labels, size, padding_idx=0)
@@ -409,7 +413,9 @@ class Reader:
         scores = self.network.score_labels(
             self.encoded, state, nodes=nodes, taken=taken, history=history
         )
-        return fetch_array(scores.argmax(-1))
+        head = np.where(taken == LEFT, nodes[:, 1], nodes[:, 0])
+        on_device = send(torch.from_numpy(head), scores.device)
+        return fetch_array(mask_root_label(scores, on_device, self.network.root_label).argmax(-1))
 
     def compose(self, arcs: np.ndarray) -> None:
         """Compose words after a transition, if the network does; arcs: as for `Composition`."""

@@ -13,7 +13,7 @@ from depkit.parsers.families import get_family
 from depkit.parsers.inputs.transformer import load_transformer
 from depkit.parsers.loading import load
 from depkit.parsers.settings import ConfigError, from_dict
-from depkit.parsers.transition.config import TransitionConfig, TransitionScorer
+from depkit.parsers.transition.config import TransitionConfig, TransitionDecoder, TransitionScorer
 from depkit.parsers.transition.decoding import decode_by_arc, decode_by_transition
 from depkit.parsers.transition.memory import Composition
 from depkit.parsers.transition.network import Reader, number_segments
@@ -43,9 +43,10 @@ from tests.training.small_runs import (
 CPU = torch.device("cpu")
 
 
-def make_network(kind, sentences, transformer=None, **scorer):
+def make_network(kind, sentences, transformer=None, root_label="auto", **scorer):
     torch.manual_seed(3)
     config = make_config(kind, transformer is not None, **scorer)
+    config = replace(config, decoder=TransitionDecoder(root_label=root_label))
     family = get_family(config)
     vocabulary = family.vocabulary(sentences, config)
     network = family.network(config, vocabulary, deepcopy(transformer)).eval()
@@ -218,6 +219,22 @@ def test_batches_are_decoded_like_single_sentences(kind, single_root, tiny, tran
             assert alone[0, :n].tolist() == labels[row, :n].tolist()
             assert is_tree(states.heads[0, :n])
             assert not single_root or (states.heads[0, :n] == 0).sum() == 1
+
+
+@pytest.mark.parametrize("root_label", ["root", ""])
+@pytest.mark.parametrize("kind", ["sentence", "sentence-graph", "state"])
+def test_the_root_label_is_given_only_to_children_of_the_root(kind, root_label, tiny, transformer):
+    network, examples = make_network(kind, tiny, transformer, root_label=root_label)
+    decode = decode_by_transition if network.scorer.reads == "state" else decode_by_arc
+    batch = cpu_batch(examples, np.arange(len(tiny)))
+    states = States.first(batch.sizes - 1)
+    with torch.no_grad():
+        labels = decode(network.start(batch), states, False)
+    root = examples.oracles[0].labels[tiny[0].head.index(0)]
+    is_word = np.arange(labels.shape[1]) < states.sizes[:, None]
+    is_right = ((states.heads == 0) == (labels == root))[is_word]
+    # Without a root label, every relation can be predicted everywhere.
+    assert is_right.all() == bool(root_label)
 
 
 def test_compiled_runs_of_transitions_take_the_best_one(tiny):
