@@ -22,6 +22,7 @@ from depkit.cli.search import make_where
 from depkit.drawing.plot import check_plot_path
 from depkit.drawing.plot import plot as draw_plot
 from depkit.files.errors import ArgumentError
+from depkit.files.storage import check_overwriting
 from depkit.score import constituents
 from depkit.score.agreement import agreement_rows
 from depkit.score.analysis import METRICS, Analysis, group_gold
@@ -129,6 +130,7 @@ def analyze_command(
 ) -> None:
     """Break scores down by distance, depth, relation and more."""
     layout = options.resolve_format(format, as_json)
+    check_overwriting([gold, *preds, train, where, evalb], [plot or "-"])
     evaluator = find_evaluator(
         [gold, *preds], punct=punct, subtypes=subtypes, predicted=predicted, evalb=evalb,
         encoding=encoding,

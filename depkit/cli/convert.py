@@ -15,7 +15,7 @@ from depkit.convert.formats import ConversionReport
 from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, format_from_filename
 from depkit.corpus.parquet.arrow import import_pyarrow
 from depkit.files.progress import reading_bar
-from depkit.files.storage import file_identity, is_url
+from depkit.files.storage import check_overwriting, is_url
 
 OUTPUT_FORMATS = FORMATS | {PARQUET.name: PARQUET}
 
@@ -70,10 +70,7 @@ def convert_command(
     """Convert Penn trees to dependencies, and treebanks between formats; enhance dependencies."""
     format_names = {source or name_format(path) for path in files}
     inputs = [*files, *filter(None, [original, tags])]
-    if file_identity(output) in set(map(file_identity, inputs)) - {None}:
-        raise typer.BadParameter(
-            "this file is also an input; name another file to write", param_hint="-o"
-        )
+    check_overwriting([*inputs, enhance_like], [output])
     if merge_tags and not original:
         raise typer.BadParameter("it needs --merge as well", param_hint="--merge-tags")
     if dependencies and not format_names & {PTB.name, None}:

@@ -13,6 +13,7 @@ from depkit.cli.tables import Table, render_table
 from depkit.corpus.io import read
 from depkit.files.atomic import check_writable
 from depkit.files.progress import reading_bar
+from depkit.files.storage import check_overwriting
 from depkit.files.streams import open_output
 from depkit.files.suggestion import describe_unknown
 from depkit.score.differences import COLUMNS, Agreement, Difference, pair_by_id
@@ -41,6 +42,7 @@ def diff_command(
 ) -> int:
     """Show what differs between two versions of a treebank, or between two annotators."""
     chosen = _parse_columns(columns)
+    check_overwriting([first, second], [output])
     check_inputs([first, second], quiet)
     check_writable(output)
     agreement = Agreement()

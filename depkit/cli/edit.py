@@ -25,7 +25,7 @@ from depkit.corpus.io import read, write_rows
 from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import check_writable
 from depkit.files.progress import reading_bar
-from depkit.files.storage import file_identity
+from depkit.files.storage import check_overwriting, file_identity
 from depkit.files.streams import open_output
 from depkit.score.table import csv_table
 from depkit.treebank.edit.corrections import Corrections, are_corrections
@@ -141,26 +141,21 @@ def _prepare(rules: str, files: list[str], note: Callable[[str], None]) -> Edit 
 
 
 def _check_targets(rules: str, files: list[str], output: str, changes: str) -> None:
-    """Raise BadParameter if a file to write would replace the rules, the table or a treebank.
+    """Refuse to replace the rules, the table or a treebank.
 
     Only the treebank that is written may replace one that is read.
     """
+    check_overwriting([rules, *files], [changes])
+    check_overwriting([rules], [output])
 
     def identity(path: str) -> object:
         is_new = path not in ("", "-") and not os.path.exists(path)
         return file_identity(path) or (os.path.realpath(path) if is_new else None)
 
     table = identity(changes)
-    if table and table in map(identity, files):
-        message = f"{changes} is one of the treebanks; write to another file"
-        raise typer.BadParameter(message, param_hint="--changes")
     if table and table == identity(output):
         message = f"{changes} is also the file of --output; write to another file"
         raise typer.BadParameter(message, param_hint="--changes")
-    for name, path in (("--output", output), ("--changes", changes)):
-        if "{" not in rules and identity(path) and identity(path) == identity(rules):
-            message = f"{path} is the file of RULES; write to another file"
-            raise typer.BadParameter(message, param_hint=name)
 
 
 def _count(number: int, noun: str) -> str:

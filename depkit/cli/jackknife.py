@@ -33,7 +33,7 @@ def jackknife_command(
     """Tag a training file by taggers that have not seen it."""
     if len(elmo or []) > 1:
         raise typer.BadParameter("there is only one TRAIN file", param_hint="--elmo")
-    _check_paths(train, output, work, resume)
+    _check_paths([train, *(elmo or [])], output, work, resume)
     options.check_inputs([train], quiet)
 
     from depkit.ensemble.jackknife import JackknifeJob, jackknife_file
@@ -49,15 +49,15 @@ def jackknife_command(
         jackknife_file(job)
 
 
-def _check_paths(source: str, output: str, work: str, resume: bool) -> None:
+def _check_paths(sources: list[str], output: str, work: str, resume: bool) -> None:
     """Refuse files that cannot be used, before hours of training."""
     from depkit.corpus.formats import PARQUET, format_from_filename
     from depkit.files.atomic import check_writable
-    from depkit.serving.job import check_overwriting
+    from depkit.files.storage import check_overwriting
 
     if resume and not work:
         raise typer.BadParameter("it needs --work as well", param_hint="--resume")
-    check_overwriting([source], [output])
+    check_overwriting(sources, [output])
     if output != "-" and os.path.isdir(output):
         raise ValueError(f"{output} is a directory; name a file to write")
     if format_from_filename(output) is PARQUET:

@@ -137,7 +137,9 @@ def parse_command(
                 param_hint="--enhance",
             )
         from depkit.convert.enhance.request import resolve_conventions
+        from depkit.files.storage import check_overwriting
 
+        check_overwriting([enhance_like], [output])
         conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))
     if engine in options.FORMER_ENGINES:
         options.note_renaming(f"--engine {engine}", f"--distribute {engine}", quiet)

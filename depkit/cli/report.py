@@ -17,7 +17,7 @@ from depkit.drawing.report.comparison import make_contents
 from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page
 from depkit.files.atomic import check_writable
-from depkit.files.storage import is_rereadable
+from depkit.files.storage import check_overwriting, is_rereadable
 from depkit.files.streams import open_output
 from depkit.score.evaluators import find_evaluator
 
@@ -57,6 +57,7 @@ def report_command(
 ) -> None:
     """Write a page that shows where parsers are wrong and where they differ."""
     options.check_punct(punct)
+    check_overwriting([gold, *preds, where, evalb], [output])
     options.check_inputs([gold, *preds], quiet)
     check_writable(output)
     evaluator = find_evaluator(

@@ -26,6 +26,7 @@ from depkit.drawing.report.matches import render_matches
 from depkit.files.atomic import check_writable
 from depkit.files.encodings import BOM
 from depkit.files.progress import reading_bar
+from depkit.files.storage import check_overwriting
 from depkit.files.streams import open_lines, open_output
 from depkit.score.table import csv_table
 from depkit.score.words import Where
@@ -70,6 +71,7 @@ def search_command(
         keys = {text: parse_key(text, search) for text in by or []}
     with _pattern_errors("--fields"):
         columns = {text: parse_field(text, search) for text in _split_fields(fields)}
+    check_overwriting([pattern, *files], [output])
     check_inputs(files, quiet)
     check_writable(output)
     totals: Counter[str] = Counter()  # the matches of each file

@@ -38,6 +38,7 @@ from depkit.files.atomic import check_writable
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 from depkit.files.progress import reading_bar
+from depkit.files.storage import check_overwriting
 from depkit.files.streams import open_output
 from depkit.treebank.selection import (
     Boundaries,
@@ -87,6 +88,8 @@ def select_command(
     if output_dir and output != "-":
         message = "it contradicts --output-dir; give only one of them"
         raise typer.BadParameter(message, param_hint="--output")
+    sources = [*files, *(without or []), *(where or [])]
+    check_overwriting(sources, [output])
     note = note_printer(quiet)
     searches = [prepare_search(pattern, None, name="--where", note=note) for pattern in where or []]
     check_inputs([*files, *(without or [])], quiet)
@@ -112,7 +115,7 @@ def select_command(
             chosen = iter(held)
         writer = _Writer(amounts.names, keeps_order=not shuffle)
         if output_dir:
-            writer.write_parts(chosen, output_dir, encoding)
+            writer.write_parts(chosen, output_dir, encoding, sources=sources)
         else:
             prepared = (writer.prepare(item, part) for item, part in chosen)
             any_suffix = overrides_suffix(source, files, output)
@@ -284,21 +287,25 @@ class _Writer:
         return self.ids.keep(sentence)
 
     def write_parts(
-        self, chosen: Iterator[tuple[Item, int]], directory: str, encoding: str
+        self,
+        chosen: Iterator[tuple[Item, int]],
+        directory: str,
+        encoding: str,
+        *,
+        sources: Iterable[str],
     ) -> None:
-        """Write each part to a file in a directory."""
+        """Write each part to a file in a directory that is none of the files to read, `sources`."""
         first = next(chosen, None)
         if first is None:
             return
         is_tree = first[0].sentence.constituents is not None
         suffix = "mrg" if is_tree else first[0].sentence.format.name
+        paths = [os.path.join(directory, f"{name}.{suffix}") for name in self.names]
+        check_overwriting(sources, paths)
         os.makedirs(directory, exist_ok=True)
         with ExitStack() as stack:
             streams: list[TextIO] = [
-                stack.enter_context(
-                    open_output(os.path.join(directory, f"{name}.{suffix}"), encoding)
-                )
-                for name in self.names
+                stack.enter_context(open_output(path, encoding)) for path in paths
             ]
             for item, part in (first, *chosen):
                 sentence = self.prepare(item, part)

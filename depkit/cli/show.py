@@ -19,6 +19,7 @@ from depkit.drawing.trees.terminal import (
     read_drawn_sentences,
 )
 from depkit.files.errors import FormatError
+from depkit.files.storage import check_overwriting
 from depkit.files.streams import open_output
 
 
@@ -61,6 +62,8 @@ def show_command(
     if image and width is not None:
         raise typer.BadParameter("the width of an image is fixed", param_hint="--width")
     selection = make_where(where, note_printer(quiet))
+    if image:
+        check_overwriting([file, diff, where], [image.path])
     check_inputs([file, diff or ""], quiet)
     num_read = num_selected = num_drawn = 0
     draws_arcs = {

@@ -18,6 +18,7 @@ from depkit.drawing.report.suspects import make_contents
 from depkit.files.atomic import check_writable
 from depkit.files.errors import FormatError
 from depkit.files.progress import reading_bar
+from depkit.files.storage import check_overwriting
 from depkit.files.streams import open_output
 from depkit.score.table import csv_table
 from depkit.treebank.disagreement import find_disagreements
@@ -58,6 +59,7 @@ def suspects_command(
         raise typer.BadParameter(message, param_hint="--json")
     selection = make_where(where, options.note_printer(quiet))
     files = [treebank, *(parses or [])]
+    check_overwriting([*files, where], [output])
     options.check_inputs(files, quiet)
     check_writable(output)
     sentences: list[Sentence] = []

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from depkit.corpus.io import PathLike
 from depkit.drawing import plot as drawing
+from depkit.files.storage import check_overwriting
 from depkit.score.evaluators import Trees, find_evaluator
 from depkit.score.mistakes import confusion_matrices
 from depkit.score.request import Request, as_tuple
@@ -48,12 +49,14 @@ def plot(
         encoding: The encoding of the files.
 
     Raises:
-        ValueError: There is no system, or matplotlib is not installed.
+        ValueError: There is no system, matplotlib is not installed, or the image would replace a
+            file that is read.
         ArgumentError, FormatError, OSError: As `analyze`; or the image cannot be written.
     """
     if not preds:
         raise ValueError("plot needs the trees of at least one system, after the gold trees")
     path = os.fspath(output)
+    check_overwriting([gold, *preds, train], [path])
     drawing.check_plot_path(path)
     evaluator = find_evaluator([gold, *preds], punct=punct, subtypes=subtypes, encoding=encoding)
     request = Request(

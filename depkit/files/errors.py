@@ -37,6 +37,10 @@ class DataError(ValueError):
     """A treebank cannot be used for training or evaluation."""
 
 
+class ConfigError(ValueError):
+    """A setting or an option is unknown, has a wrong value, or contradicts another one."""
+
+
 class ArgumentError(ValueError):
     """An argument has a value that it cannot have; the command line names its option instead.
 

@@ -9,11 +9,12 @@ import io
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, cast
 
 from depkit.files.byte_source import ByteSource
+from depkit.files.errors import ConfigError
 
 PathLike = str | os.PathLike[str]
 
@@ -53,6 +54,20 @@ def file_identity(path: PathLike) -> object:
         return name
     status = os.stat(name) if name != "-" and os.path.isfile(name) else None
     return status and (status.st_dev, status.st_ino)
+
+
+def check_overwriting(sources: Iterable[object], targets: Iterable[PathLike]) -> None:
+    """Raise ConfigError if a file to write is also a file to read, under any of its names.
+
+    Sources that do not name a file are ignored, such as sentences, or the text of a pattern.
+    """
+    paths = (source for source in sources if isinstance(source, str | os.PathLike))
+    files_to_read = set(map(file_identity, paths)) - {None}
+    for target in targets:
+        if file_identity(target) in files_to_read:
+            raise ConfigError(
+                f"{os.fspath(target)} is one of the files to read; write to another file"
+            )
 
 
 def file_size(path: PathLike) -> int:

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from depkit.files.bounds import Bounds, get_bounds
+from depkit.files.errors import ConfigError
 from depkit.files.suggestion import describe_unknown
 
 T = TypeVar("T")
@@ -21,10 +22,6 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")  # halves of characters, which UTF-8
 # A key of more than 32 parts. tomllib needs a time that grows with the square of their number.
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
 _LONG_KEY = re.compile(rf"(?<![\w\-\"']){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{32}}")
-
-
-class ConfigError(ValueError):
-    """A setting or an option is unknown, has a wrong value, or contradicts another one."""
 
 
 def from_dict(

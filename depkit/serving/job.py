@@ -1,15 +1,13 @@
 """What to parse or tag: files, models and options."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from depkit.convert.enhance.conventions import Conventions
 from depkit.corpus.io import PathLike
-from depkit.files.storage import file_identity
 from depkit.parsers.engine.names import EngineName, Precision
 from depkit.parsers.ensemble_config import Mean
-from depkit.parsers.settings import ConfigError
 
 
 @dataclass(frozen=True)
@@ -61,11 +59,3 @@ class Totals:
     sentences: int = 0
     words: int = 0
     seconds: float = 0.0  # without loading the models
-
-
-def check_overwriting(sources: Iterable[str], targets: Iterable[str]) -> None:
-    """Raise ConfigError if a file to write is also a file to read."""
-    files_to_read = set(map(file_identity, sources)) - {None}
-    for target in targets:
-        if file_identity(target) in files_to_read:
-            raise ConfigError(f"{target} is one of the files to read; write to another file")

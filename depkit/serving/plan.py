@@ -19,7 +19,7 @@ from depkit.corpus.formats import (
     format_from_filename,
 )
 from depkit.corpus.io import PathLike
-from depkit.files.storage import check_url, is_rereadable, is_url
+from depkit.files.storage import check_overwriting, check_url, is_rereadable, is_url
 from depkit.parsers.families import get_family
 from depkit.parsers.loading import uses_torch
 from depkit.parsers.model_directory import (
@@ -32,7 +32,7 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.text.reading import TEXT_INPUTS, detect_input
 from depkit.serving.auto_models import choose_models
-from depkit.serving.job import Job, check_overwriting
+from depkit.serving.job import Job
 
 _COMPRESSION = re.compile(r"(\.gz|\.xz)$", re.I)
 _JSON = re.compile(r"\.jsonl?(\.gz|\.xz)?$", re.I)
@@ -96,7 +96,7 @@ def resolve(job: Job) -> Plan:
         kinds = [_check_divisible(job, file) for file in job.files]
     paths = [job.output] * len(job.files)
     if not job.output_dir:
-        check_overwriting(job.files, paths)
+        check_overwriting([*job.files, *job.elmo], paths)
     choices = choose_models(job)
     format = _choose_format(job, {model for choice in choices for model in choice.models})
     if job.output_dir:
@@ -107,7 +107,7 @@ def resolve(job: Job) -> Plan:
         names = list(map(shard.name, names)) if shard else names
         _check_names(names)
         paths = [os.path.join(job.output_dir, name) for name in names]
-        check_overwriting(job.files, paths)
+        check_overwriting([*job.files, *job.elmo], paths)
     files = [
         FilePlan(path, output, kind, elmo, choice.models, choice.stream)
         for path, output, kind, elmo, choice in zip(

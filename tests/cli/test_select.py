@@ -259,8 +259,9 @@ def test_a_format_that_overrides_the_suffix_is_written_under_the_same_suffix(
     own, other = tmp_path / "a.conllx", tmp_path / "b.conllu"
     for path in (own, other):
         path.write_text(FILE.read_text())
-    Command(command)(*arguments, own, "--from", "conllu", "-o", own)
-    assert own.read_text() == FILE.read_text()
+    new = tmp_path / "new.conllx"
+    Command(command)(*arguments, own, "--from", "conllu", "-o", new)
+    assert new.read_text() == FILE.read_text()
     error = Command(command).failure(*arguments, other, "--from", "conllu", "-o", own)
     assert "depkit convert" in str(error)
     trees = tmp_path / "in.mrg"

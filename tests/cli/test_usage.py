@@ -15,7 +15,7 @@ from depkit.cli import help as command_help
 from depkit.cli.main import COMMANDS, read_description, run, subcommand
 from depkit.version import __version__
 from tests.cli.commands import assert_fails
-from tests.conftest import TINY
+from tests.conftest import HERE, TINY
 
 
 @pytest.mark.parametrize(
@@ -315,3 +315,51 @@ def test_an_error_in_an_argument_of_the_library_names_the_option(capfd) -> None:
     message = "depkit: error: --preset: it sets the groupings and bins; leave out --by and --bins;"
     arguments = ["analyze", str(TINY), str(TINY), "--preset", "conllx", "--by", "upos"]
     assert_fails(capfd, arguments, 2, message)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "suspects t -o t",
+        "suspects t --parses copy -o copy",
+        "suspects t --where p -o p",
+        "diff t copy -o t",
+        "diff t copy -o copy",
+        "search p t -o t",
+        "search p t -o link --format html",
+        "search p t -o p --count",
+        "show t --svg t",
+        "show copy --diff t --tikz hard",
+        "show t --where p --svg p",
+        "report t copy -o t",
+        "report copy t -o link",
+        "select t -o hard",
+        "select copy --without t -o t",
+        "select t --where p -o p",
+        "select parts/a.conllu --split a=0.5,b=0.5 --output-dir parts",
+        "select t --without parts/a.conllu --split a=0.5,b=0.5 --output-dir parts",
+        "analyze t copy --plot t.svg --train t.svg",
+        "analyze t t.svg --plot t.svg --confusion deprel",
+        "analyze t t.svg --plot t.svg --oracle 2",
+        "convert t --to conllx -o t",
+        "convert t --merge copy --to conllu -o copy",
+        "convert t --enhance-like copy --to conllu -o copy",
+        "parse t -o t",
+        "parse t --elmo copy -o copy",
+        "parse t --enhance-like copy -o copy",
+        "tag parts/a.conllu --output-dir parts",
+        "jackknife t -o t",
+    ],
+)
+def test_no_command_overwrites_a_file_that_it_reads(command, capfd, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("parts")
+    for name in ("t", "copy", "t.svg"):
+        (tmp_path / name).write_bytes(TINY.read_bytes())
+    (tmp_path / "parts" / "a.conllu").write_bytes((HERE / "data" / "search.conllu").read_bytes())
+    (tmp_path / "p").write_text("pattern { X [upos=VERB] }")
+    (tmp_path / "link").symlink_to("t")
+    (tmp_path / "hard").hardlink_to("t")
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert_fails(capfd, command.split(), 2, "is one of the files to read; write to another file")
+    assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

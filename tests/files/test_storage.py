@@ -8,10 +8,9 @@ import pytest
 
 from depkit.corpus.io import read, write
 from depkit.files.atomic import atomic_directory
-from depkit.files.storage import file_identity, file_size, file_version, is_url
+from depkit.files.storage import check_overwriting, file_identity, file_size, file_version, is_url
 from depkit.files.streams import open_output
 from depkit.parsers.settings import ConfigError
-from depkit.serving.job import check_overwriting
 from tests.cli.commands import assert_fails
 from tests.corpus.rows import RICH
 

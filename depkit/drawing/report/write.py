@@ -7,6 +7,7 @@ from depkit.drawing.report.comparison import make_contents
 from depkit.drawing.report.contents import LIMIT
 from depkit.drawing.report.page import render_page
 from depkit.files.atomic import check_writable
+from depkit.files.storage import check_overwriting
 from depkit.files.streams import open_output
 from depkit.score.evaluators import Trees, find_evaluator
 
@@ -41,11 +42,12 @@ def report(
         encoding: The encoding of the files.
 
     Raises:
-        ValueError: There is no system.
+        ValueError: There is no system, or the page would replace a file that is read.
         ArgumentError, FormatError, OSError: As `evaluate`; or the page cannot be written.
     """
     if not preds:
         raise ValueError("report needs the trees of at least one system, after the gold trees")
+    check_overwriting([gold, *preds, evalb], [output])
     check_writable(os.fspath(output))
     evaluator = find_evaluator(
         [gold, *preds], enhanced=enhanced, punct=punct, subtypes=subtypes, predicted=predicted,
