@@ -14,6 +14,7 @@ from depkit.convert.files import Conversion, EmptyNodes, Problems, convert_files
 from depkit.convert.formats import ConversionReport
 from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, format_from_filename
 from depkit.corpus.parquet.arrow import import_pyarrow
+from depkit.files.compression import check_output_suffix
 from depkit.files.progress import reading_bar
 from depkit.files.storage import check_overwriting, is_url
 
@@ -70,6 +71,7 @@ def convert_command(
     """Convert Penn trees to dependencies, and treebanks between formats; enhance dependencies."""
     format_names = {source or name_format(path) for path in files}
     inputs = [*files, *filter(None, [original, tags])]
+    check_output_suffix(output)
     check_overwriting([*inputs, enhance_like], [output])
     if merge_tags and not original:
         raise typer.BadParameter("it needs --merge as well", param_hint="--merge-tags")

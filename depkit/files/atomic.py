@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from depkit.files.compression import check_output_suffix
 from depkit.files.lock import final_name, is_temporary, temporary_path
 from depkit.files.storage import PathLike, check_url, is_url, upload
 
@@ -20,12 +21,13 @@ def check_parent(path: PathLike) -> None:
 
 
 def check_writable(path: PathLike) -> None:
-    """Raise OSError if a file cannot be written, for example before a long computation.
+    """Raise OSError or ConfigError if a file cannot be written, before a long computation.
 
     A temporary file is made and removed again, because permissions alone do not tell: root and
     network file systems ignore them. `-`, directories, pipes and devices are not checked. For a
     URL, this only checks that the package that opens it is installed.
     """
+    check_output_suffix(os.fspath(path))
     if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
         with suppress(_Discarded), atomic(path) as temporary:
             temporary.touch()

@@ -19,6 +19,7 @@ from typing import BinaryIO, TextIO, cast
 
 from depkit.files.atomic import atomic, name_file_in_errors
 from depkit.files.byte_source import ByteSource
+from depkit.files.compression import check_first_bytes, check_output_suffix
 from depkit.files.encodings import BOM, check_encoding
 from depkit.files.errors import FormatError
 from depkit.files.limits import XzStream, limit_stream
@@ -107,7 +108,7 @@ def open_bytes(path: PathLike, stream: BinaryIO | None = None) -> Iterator[Binar
     """Open a stream of a file's decompressed bytes; `-` is stdin.
 
     stream: the bytes of the file, if it is open already. Raises OSError, and FormatError for a
-    damaged archive.
+    damaged archive or an unknown compression.
     """
     name = os.fspath(path)
     if name == "-" and sys.stdin is None:
@@ -262,6 +263,7 @@ def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) 
         colours: Whether colours stay on a terminal, see `terminal.escape_controls`.
 
     Raises:
+        ConfigError: The file would need an unknown compression, such as .zip.
         OSError: The file cannot be written.
         ValueError: The encoding is unknown.
     """
@@ -280,6 +282,7 @@ def is_written_directly(path: PathLike) -> bool:
 def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
     """Open a stream of the bytes of a file or of stdout; see `open_output`."""
     name = os.fspath(path)
+    check_output_suffix(name)
     if name == "-":
         if sys.stdout is None:
             raise OSError("standard output is closed")
@@ -297,7 +300,10 @@ def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _wrap_compression(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO]:
-    """Wrap a file to be compressed or decompressed if its name ends in .gz or .xz."""
+    """Wrap a file to be compressed or decompressed if its name ends in .gz or .xz.
+
+    Raises FormatError for a file to read that is compressed in another way.
+    """
     if name.lower().endswith(".gz"):
         # The archive has no name and time, so that the same sentences give the same bytes.
         with gzip.GzipFile("", mode, compresslevel=6, fileobj=file, mtime=0) as packed:
@@ -309,6 +315,8 @@ def _wrap_compression(file: BinaryIO, name: str, mode: str) -> Iterator[BinaryIO
             with lzma.open(file, mode) as packed:
                 yield cast(BinaryIO, packed)
     else:
+        if mode == "rb":
+            check_first_bytes(file, name)
         yield file
 
 

@@ -19,6 +19,7 @@ from depkit.corpus.formats import (
     format_from_filename,
 )
 from depkit.corpus.io import PathLike
+from depkit.files.compression import check_output_suffix
 from depkit.files.storage import check_overwriting, check_url, is_rereadable, is_url
 from depkit.parsers.families import get_family
 from depkit.parsers.loading import uses_torch
@@ -155,6 +156,7 @@ def _check_files(job: Job) -> None:
     """Raise ConfigError if files and options contradict each other."""
     for name in filter(is_url, (*job.files, job.output, job.output_dir)):
         check_url(name)
+    check_output_suffix(job.output)
     if url := next(filter(is_url, job.elmo), ""):
         raise ConfigError(f"`elmo` cannot read the URL {url}; copy the file to this machine")
     if job.output_dir and job.output != "-":

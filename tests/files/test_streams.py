@@ -1,8 +1,14 @@
 """Streams of the lines and bytes of files."""
 
+import bz2
+import gzip
+import io
+import zipfile
+
 import pytest
 
 from depkit.corpus.io import read, write
+from depkit.files.errors import ConfigError, FormatError
 from depkit.files.streams import open_lines, watch_reading
 from tests.corpus.rows import RICH
 
@@ -23,3 +29,34 @@ def test_lines_end_only_at_newlines(tmp_path):
     path.write_bytes("a\rb\x0cc\u2028d\x85\ne\r\nf".encode())
     with open_lines(path) as lines:
         assert list(lines) == ["a\rb\x0cc\u2028d\x85\n", "e\r\n", "f"]
+
+
+def test_other_compressions_are_named_and_refused(tmp_path):
+    path = tmp_path / "a.conllu"
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("a.conllu", RICH)
+    zstandard, lz4 = b"\x28\xb5\x2f\xfd\x04", b"\x04\x22\x4d\x18\x40"
+    for name, data in (
+        ("bzip2", bz2.compress(RICH.encode())),
+        ("bzip2", bz2.compress(b"")),
+        ("ZIP", archive.getvalue()),
+        ("Zstandard", zstandard + b"(S (NP a))"),
+        ("LZ4", lz4),
+        ("7-Zip", b"7z\xbc\xaf\x27\x1c\x00\x04"),
+        ("gzip", gzip.compress(RICH.encode())),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match=f"compressed with {name}; .* \\.gz or \\.xz"):
+            list(read(path))
+    path.write_text("BZh is not compressed")
+    with open_lines(path) as lines:
+        assert list(lines) == ["BZh is not compressed"]
+
+
+@pytest.mark.parametrize("suffix", [".bz2", ".zst", ".ZIP", ".lz4", ".7z"])
+def test_nothing_is_written_under_the_suffix_of_another_compression(suffix, tmp_path):
+    path = tmp_path / f"a.conllu{suffix}"
+    with pytest.raises(ConfigError, match=r"cannot be written: .* only files that end in \.gz"):
+        write(read(RICH.splitlines(True)), path)
+    assert list(tmp_path.iterdir()) == []
