@@ -82,6 +82,7 @@ _CONFUSION = (
 
 
 def analyze_command(
+    context: typer.Context,
     gold: Gold,
     preds: Preds,
     *,
@@ -141,7 +142,7 @@ def analyze_command(
             "by": by, "bins": bins, "preset": preset, "confusion": confusion, "worst": worst,
             "calibration": calibration, "agreement": agreement, "top": top, "rer": rer,
             "confidence": confidence, "test": test, "train": train, "where": where,
-            "measure": measure,
+            "measure": measure, "seed": options.has_seed(context),
         }  # fmt: skip
         _print_oracle(
             gold, preds, oracle, others, evaluator=evaluator, metric=metric, layout=layout,
@@ -151,7 +152,8 @@ def analyze_command(
     request = Request(
         by=by or (), bins=bins, preset=preset, metric=metric, confusion=confusion or (),
         worst=worst, calibration=calibration, agreement=agreement, top=top, rer=rer,
-        confidence=confidence, test=test, seed=seed, train=train, plot=plot, measure=measure,
+        confidence=confidence, test=test, seed=seed, has_seed=options.has_seed(context),
+        train=train, plot=plot, measure=measure,
     )  # fmt: skip
     plan = request.resolve(evaluator)
     if plan.num_kinds > 1 and layout in ("json", "csv"):

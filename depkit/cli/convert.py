@@ -12,7 +12,7 @@ from depkit.cli.output import print_message, print_output
 from depkit.convert.enhance.request import resolve_conventions
 from depkit.convert.files import Conversion, EmptyNodes, Problems, convert_files, name_format
 from depkit.convert.formats import ConversionReport
-from depkit.corpus.formats import CONLLU, FORMATS, PARQUET, PTB, format_from_filename
+from depkit.corpus.formats import CONLL09, CONLLU, FORMATS, PARQUET, PTB, format_from_filename
 from depkit.corpus.parquet.arrow import import_pyarrow
 from depkit.files.compression import check_output_suffix
 from depkit.files.progress import reading_bar
@@ -84,6 +84,11 @@ def convert_command(
     is_universal = dependencies in ("ud", "ud2")
     if format_names == {PTB.name} and is_universal and not (format or original):
         format = CONLLU
+    known_formats = {*format_names, *([name_format(original)] if original else [])}
+    known_formats |= {format.name} if format else set()
+    if predicted and not known_formats & {CONLL09.name, None}:
+        message = "it needs a file in CoNLL-09, or --to conll09"
+        raise typer.BadParameter(message, param_hint="--predicted")
     conventions = None
     if enhance or enhance_like:
         conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))
@@ -124,6 +129,8 @@ def convert_command(
         count = convert_files(job, problems, report)
     for note in report.notes(job.target.name if job.target else "") if report else []:
         print_message(f"depkit: note: {note}")
+    if report and predicted and not (report.has_automatic or format is CONLL09):
+        print_message("depkit: note: --predicted has no effect: no sentence is in CoNLL-09")
     if verbose and not quiet:
         print_message(f"{count:,} sentences")
     if problems.finish():

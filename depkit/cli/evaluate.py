@@ -54,6 +54,7 @@ Subtypes = Annotated[options.Subtypes, option(DATA, help=options.SUBTYPES_HELP)]
 
 
 def evaluate_command(
+    context: typer.Context,
     gold: Gold,
     preds: Preds,
     *,
@@ -107,6 +108,8 @@ def evaluate_command(
             " and --test",
             param_hint="-b",
         )
+    if options.has_seed(context) and not (confidence or test):
+        raise typer.BadParameter("it needs --confidence or --test", param_hint="--seed")
     name = _find_metric(metric, evaluator) if metric is not None else ""
     options.check_inputs(files, quiet)
     evaluations = evaluator.evaluate(gold, preds)

@@ -97,6 +97,12 @@ def seed_option(users: str) -> Any:
     )
 
 
+def has_seed(context: typer.Context) -> bool:
+    """Return whether --seed is given on the command line, not by DEPKIT_SEED."""
+    source = context.get_parameter_source("seed")
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _encoding_option(help: str) -> Any:
     return typer.Option(
         envvar="DEPKIT_ENCODING",

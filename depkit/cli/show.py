@@ -66,18 +66,20 @@ def show_command(
         check_overwriting([file, diff, where], [image.path])
     check_inputs([file, diff or ""], quiet)
     num_read = num_selected = num_drawn = 0
+    has_alternatives = False
     draws_arcs = {
         "--alternatives": alternatives, "--enhanced": enhanced, "--style": style == "arcs"
     }  # fmt: skip
     arc_options = [option for option, is_given in draws_arcs.items() if is_given]
 
     def sentences_to_draw() -> Iterator[DrawnSentence]:
-        nonlocal num_read, num_selected, num_drawn
+        nonlocal num_read, num_selected, num_drawn, has_alternatives
         read = read_drawn_sentences(
             file, diff, encoding, alternatives=alternatives, enhanced=enhanced
         )
         for drawn in _select(read, sentence or [], file):
             num_read += 1
+            has_alternatives |= bool(drawn.others)
             if selection and not selection.accepts(drawn.sentence):
                 continue
             num_selected += 1
@@ -106,6 +108,9 @@ def show_command(
         trees = "selected trees" if where else "trees"
         same = f"the {trees} of {file} and {diff} are the same"
         print_message(f"depkit: note: {same if num_selected else 'no sentence was selected'}")
+    if alternatives and num_read and not has_alternatives and not quiet:
+        advice = "depkit parse --best N writes them"
+        print_message(f"depkit: note: no sentence has several trees; {advice}")
     if verbose and not quiet:
         print_message(f"{num_drawn:,} of {num_read:,} sentences were drawn")
 

@@ -216,6 +216,8 @@ def _change_format(
     is_empty = True
     width = 0  # of the first sentence
     for sentence in sentences:
+        if report and sentence.format.has_argument_columns:
+            report.has_automatic = True
         try:
             converted = convert(sentence, job.target or sentence.format, job.predicted, report)
             converted = _change_graph(converted, job)

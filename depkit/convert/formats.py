@@ -50,6 +50,7 @@ class ConversionReport:
     # What belonged to the old trees of sentences that have received new ones, by its name, and was
     # therefore left out: see `Sentence.with_tree`.
     cleared: Counter[str] = field(default_factory=Counter)
+    has_automatic: bool = False  # whether a sentence is in CoNLL-09, which has automatic columns
 
     def count_dropped(self, name: str, count: int = 1) -> None:
         """Count dropped cells or lines under a name; an empty name is ignored."""
@@ -76,6 +77,7 @@ class ConversionReport:
         self.dropped.update(other.dropped)
         self.words_with_spaces += other.words_with_spaces
         self.cleared.update(other.cleared)
+        self.has_automatic |= other.has_automatic
 
     def notes(self, format: str) -> list[str]:
         """Describe the losses to the user, one line per kind; `format` is the new format's name."""

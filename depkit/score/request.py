@@ -71,6 +71,7 @@ class Request:
     confidence: bool = False
     test: str | None = None
     seed: int = DEFAULT_SEED
+    has_seed: bool = False  # whether the user chose it for this request
     train: PathLike | None = None
     plot: str | None = None
     measure: str | None = None
@@ -167,6 +168,11 @@ class Request:
             ),
             ("rer", self.rer, views and several, _SEVERAL_AND_BINS),
             ("test", self.test, views and several, _SEVERAL_AND_BINS),
+            (
+                "seed", self.has_seed,
+                self.confidence or self.test or (self.plot and (views or self.calibration)),
+                "`confidence`, `test`, or `plot` of a table of bins or `calibration`",
+            ),
         ):  # fmt: skip
             if value and not has_effect:
                 raise ArgumentError(name, f"it needs {needs}")

@@ -91,6 +91,19 @@ def test_predicted_columns_replace_gold_columns(tmp_path: Path) -> None:
     assert err.startswith(f"depkit: error: {path}:2: PHEAD is 'x', not a word's number")
 
 
+def test_predicted_columns_need_conll09(tmp_path: Path) -> None:
+    path, unnamed = tmp_path / "in.conllu", tmp_path / "in"
+    for file in (path, unnamed):
+        file.write_text(RICH)
+    message = "it needs a file in CoNLL-09, or --to conll09"
+    assert message in run(path, "--predicted", "--to", "conllx", code=2)[1]
+    note = "--predicted has no effect: no sentence is in CoNLL-09"
+    assert note in run(unnamed, "--predicted", "--to", "conllx")[1]
+    assert "no effect" not in run(unnamed, "--predicted", "--to", "conll09")[1]
+    unnamed.write_text(P_COLUMNS)
+    assert "no effect" not in run(unnamed, "--predicted", "--to", "conllx")[1]
+
+
 def test_conll09_keeps_predicates(tmp_path: Path) -> None:
     path = tmp_path / "in.conll09"
     path.write_text(PREDICATES)

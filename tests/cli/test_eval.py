@@ -193,6 +193,7 @@ def test_a_mismatch_is_a_format_error_and_a_missing_file_an_os_error() -> None:
         "--punct all", "--punct tags:", "--subtypes cut", "--format xml", "--json --format csv",
         "-b F1", "-b UAS --json", "-b UAS --relations", "-b Tokens", "-b LA --align",
         "--align --punct ptb", "--align --relations", "--test ar", "--test t", "--seed -1",
+        "--seed 5",
         "--encoding morse", "- -",
     ],
 )  # fmt: skip

@@ -103,6 +103,8 @@ def test_a_variable_sets_its_option_in_every_command() -> None:
 def test_an_option_overrides_its_variable(capfd, monkeypatch) -> None:
     monkeypatch.setenv("DEPKIT_SEED", "7")
     scoring = ["eval", str(TINY), str(TINY), "--confidence"]
+    assert run(scoring[:-1]) == 0  # The variable may be set for other commands.
+    assert capfd.readouterr().err == ""
     for more, seed in ([], "seed:7"), (["--seed", "3"], "seed:3"):
         assert run([*scoring, *more]) == 0
         assert seed in capfd.readouterr().out

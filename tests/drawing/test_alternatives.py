@@ -49,6 +49,13 @@ def test_trees_are_grouped_by_their_ranks(files: tuple[str, str]) -> None:
     assert [len(group) for group in group_trees([make(GOLD), second])] == [1, 1]
 
 
+def test_a_file_without_alternatives_gives_a_note(files: tuple[str, str]) -> None:
+    note = "depkit: note: no sentence has several trees; depkit parse --best N writes them\n"
+    assert show(files[0], "--alternatives")[1] == note
+    assert show(files[0], "--alternatives", "--quiet")[1] == ""
+    assert show(files[1], "--alternatives")[1] == ""
+
+
 def test_trees_are_drawn_together_with_their_probabilities(files: tuple[str, str]) -> None:
     out, _ = show(files[1], "--alternatives")
     first, second = out.split("\n\n")
