@@ -249,9 +249,9 @@ def _find_problem_of_deps(sentence: Sentence, cell: str) -> str:
 
 
 def _check_heads(sentence: Sentence, before: Sentence) -> None:
-    """Raise FormatError if heads form a cycle, or if a sentence of CoNLL-U gets a second root.
+    """Raise FormatError if heads form a new cycle, or if a sentence of CoNLL-U gets a second root.
 
-    before: the sentence before its changes; if it had several roots, it may keep them.
+    before: the sentence before its changes, which may keep its cycles and several roots.
     """
     state = [0] * (len(sentence) + 1)  # of each word: 0 for new, 1 on the current path, 2 for done
     state[0] = 2
@@ -262,9 +262,12 @@ def _check_heads(sentence: Sentence, before: Sentence) -> None:
             path.append(word)
             word = sentence.head[word - 1]
         if word > 0 and state[word] == 1:
-            words = ", ".join(map(str, sorted(path[path.index(word) :])))
-            message = f"after the changes, the heads of the words {words} form a cycle"
-            raise FormatError(*sentence.location(word - 1), message)
+            cycle = sorted(path[path.index(word) :])
+            if any(sentence.head[node - 1] != before.head[node - 1] for node in cycle):
+                problem = f"the heads of the words {', '.join(map(str, cycle))} form a cycle"
+                if len(cycle) == 1:
+                    problem = f"word {word} is its own head"
+                raise FormatError(*sentence.location(word - 1), f"after the changes, {problem}")
         for done in path:
             state[done] = 2
     roots = [word for word, head in enumerate(sentence.head, start=1) if head == 0]

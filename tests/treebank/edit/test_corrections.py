@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from depkit.corpus.io import read
+from depkit.corpus.sentence import Sentence
 from depkit.files.errors import FormatError
 from depkit.score.table import csv_table
 from depkit.treebank.edit.corrections import Corrections, are_corrections
@@ -112,6 +113,7 @@ def test_a_line_stands_for_a_sentence_without_sent_id() -> None:
             r"another row corrects the same cell; see line 3 of rows.tsv",
         ),
         ("a-1\t3\thead\t6:nsubj\t1:dep\t1\taccept\n", r"the words 1, 3 form a cycle"),
+        ("a-1\t3\thead\t6:nsubj\t3:dep\t1\taccept\n", r"the changes, word 3 is its own head$"),
         ("a-1\t3\thead\t6:nsubj\t99:dep\t1\taccept\n", r"HEAD is '99'"),
         ("a-1\t3\thead\t6:nsubj\t0:root\t1\taccept\n", r"a-1: .* the words 3, 6 are roots"),
         ("a-1\t2\tupos\tADJ\tX\t1\tacept\n", r"rows.tsv:2: the decision is 'acept', not"),
@@ -146,6 +148,21 @@ def test_the_form_must_be_that_of_the_word() -> None:
 def test_trees_are_checked_after_all_corrections_of_a_sentence() -> None:
     rows = "a-1\t3\thead\t6:nsubj\t0:root\t1\taccept\na-1\t6\thead\t0:root\t3:acl\t1\taccept\n"
     assert len(apply(HEADER + rows)) == 4
+
+
+def test_a_sentence_keeps_its_cycle_but_gets_no_other_one() -> None:
+    arcs = [(2, "det"), (1, "nsubj"), (3, "dep"), (0, "root")]
+    rows = [f"{i}\tw\t_\tX\t_\t_\t{head}\t{x}\t_\t_\n" for i, (head, x) in enumerate(arcs, 1)]
+    (sentence,) = read(["# sent_id = s\n", *rows, "\n"])
+
+    def correct(*rows: str) -> Sentence:
+        text = "sent_id\tword\tcolumn\told\tnew\n" + "\n".join(rows)
+        return Corrections(text, "rows.tsv").apply(sentence)[0]
+
+    assert correct("s\t1\tupos\tX\tDET").upos == ["DET", "X", "X", "X"]
+    assert correct("s\t3\thead\t3:dep\t4:obj").head == [2, 1, 4, 0]
+    with pytest.raises(FormatError, match=r"the changes, the heads of the words 2, 4 form a cycle"):
+        correct("s\t2\thead\t1:nsubj\t4:nsubj", "s\t4\thead\t0:root\t2:dep")
 
 
 def test_a_row_is_about_its_own_file(tmp_path: Path) -> None:
