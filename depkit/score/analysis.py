@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depkit.files.errors import ArgumentError, FormatError
+from depkit.files.errors import ArgumentError
 from depkit.score import enhanced
 from depkit.score.attachment import ARCS, TAGS, Data
 from depkit.score.bins import EACH, parse_bins
@@ -215,13 +215,7 @@ def analyze_view(data: Data, view: View) -> Analysis:
     for column in view.columns:
         if column != "form":
             data.require_column(column)
-    for system in words.systems:
-        if view.metric in TAGS and words.is_missing(system, TAGS[view.metric]):
-            message = (
-                f"{view.metric} cannot be scored, because the column is _ throughout in this file"
-                " or in the gold file"
-            )
-            raise FormatError(system.name, 0, "", message)
+    data.require_metric(view.metric)
     groups_by_grouping = group_gold_and_systems(data, view)
     gold = reduce(cross_groups, (gold_groups for gold_groups, _ in groups_by_grouping))
     predicted = [

@@ -138,6 +138,16 @@ class Data:
             )
             raise FormatError(self.words.gold.name or "gold", 0, "", message)
 
+    def require_metric(self, metric: str) -> None:
+        """Raise FormatError if a metric is of a column that has nothing but `_` in a file."""
+        for system in self.words.systems:
+            if metric in TAGS and self.words.is_missing(system, TAGS[metric]):
+                message = (
+                    f"{metric} cannot be scored, because the column is _ throughout in this file"
+                    " or in the gold file"
+                )
+                raise FormatError(system.name, 0, "", message)
+
     def select(self, systems: Sequence[int]) -> "Data":
         """Return the data of some systems only, which are given by their indices."""
         return replace(

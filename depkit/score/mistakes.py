@@ -172,14 +172,11 @@ def worst_sentence_rows(data: Data, metric: str, top: int) -> list[dict[str, Any
 
     Of two sentences with the same number of errors, the one with fewer scored words comes first.
 
-    data: read with the column "form"; metric: one of single words, else ValueError is raised; top:
-    how many sentences of each system to list.
+    data: read with the column "form"; metric: one of single words; top: how many sentences of each
+    system to list. Raises FormatError if the metric is of a column that has nothing but `_`.
     """
     words = data.words
-    if metric not in data.correct[0]:
-        raise ValueError(
-            f"there is no metric '{metric}' of single words; there are {', '.join(data.correct[0])}"
-        )
+    data.require_metric(metric)
     scored = data.words_to_count(metric)
     sizes = words.sum_by_sentence(scored)
     rows = []

@@ -8,7 +8,8 @@ from typing import TypeVar
 from depkit.corpus.io import PathLike
 from depkit.files.errors import ArgumentError
 from depkit.score.agreement import METRICS as AGREEMENT_METRICS
-from depkit.score.analysis import RELATION_METRICS, View
+from depkit.score.analysis import View
+from depkit.score.attachment import ARCS, TAGS
 from depkit.score.calibration import BINS, CALIBRATED_METRICS
 from depkit.score.evaluation import find_metric
 from depkit.score.evaluators import Evaluator
@@ -102,8 +103,8 @@ class Request:
         """Raise ArgumentError for an argument with a wrong value, or without effect on the plan."""
         if self.calibration:
             _check_metric("calibration", plan.metric, CALIBRATED_METRICS)
-        if plan.worst and plan.metric in RELATION_METRICS:
-            raise ArgumentError("metric", f"`worst` counts words, not relations as {plan.metric}")
+        if plan.worst:
+            _check_metric("worst", plan.metric, (*ARCS, *TAGS))
         for view in plan.agreement:
             _check_metric("agreement", view.metric, AGREEMENT_METRICS)
         self._check_effects(plan, num_systems > 1)
@@ -155,6 +156,11 @@ class Request:
         for name, value, has_effect, needs in (
             ("train", self.train, reads_train, "`by` frequency or `by` oov"),
             ("top", self.top, self.confusion, "`confusion`"),
+            (
+                "metric", self.metric,
+                views or plan.worst or self.calibration or self.agreement,
+                "a table of bins, `worst`, `calibration` or `agreement`",
+            ),
             ("bins", has_bins and self.agreement, self.by, "`by` or `calibration`"),
             ("agreement", self.agreement, several, "two or more PRED files"),
             (
@@ -185,5 +191,6 @@ def as_tuple(values: str | Sequence[T]) -> tuple[str | T, ...]:
 
 def _check_metric(argument: str, metric: str, allowed: Iterable[str]) -> None:
     if metric not in allowed:
-        message = f"`{argument}` needs {' or '.join(allowed)}, not {metric}"
-        raise ArgumentError("metric", message)
+        *others, last = allowed
+        names = f"{', '.join(others)} or {last}"
+        raise ArgumentError("metric", f"`{argument}` needs {names}, not {metric}")

@@ -157,6 +157,7 @@ def test_empty_columns_and_files_are_errors() -> None:
         (["--by", "xpos"], "XPOS is _ throughout"),
         (["--confusion", "xpos"], "XPOS is _ throughout"),
         (["--metric", "Lemmas"], "Lemmas cannot be scored"),
+        (["--worst", "1", "--metric", "Lemmas"], "Lemmas cannot be scored"),
         (["--by", "oov", "--train", "empty.conllu"], "no sentences to count words in"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -322,6 +323,14 @@ NEEDS_BINS, NEEDS_PAIR = "needs a table of bins", "needs two or more PRED files 
         (["--confusion", "upos", "--worst", "3", "--json"], "only one table"),
         (["--format", "xml"], "xml"),
         (["--worst", "3", "--metric", "foo"], "no metric 'foo'"),
+        (
+            ["--worst", "3", "--by", "upos", "--metric", "bin"],
+            "--metric: --worst needs UAS, LAS, LA, UPOS, XPOS, FEATS or Lemmas, not bin",
+        ),
+        (
+            ["--confusion", "upos", "--metric", "UAS"],
+            "--metric: it needs a table of bins, --worst, --calibration or --agreement",
+        ),
         (["--confusion", "upos", "--rer"], "needs two or more PRED files"),
         (["--rer"], "needs two or more PRED files"),
         (["--confusion", "upos", "--confidence"], "needs a table of bins"),
