@@ -71,7 +71,8 @@ def stats_command(
             if not result.sentences:
                 raise FormatError(file, 0, "", "there is no sentence in the file")
             if result.broken and not quiet:
-                print_message(broken_sentences_warning(file, result.broken, result.sentences))
+                number = result.sentences + result.wordless
+                print_message(broken_sentences_warning(file, result.broken, number))
             results.append(result)
     if len(results) > 1:
         results.append(reduce(add, results))

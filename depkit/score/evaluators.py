@@ -97,11 +97,11 @@ class Evaluator:
         """Return warnings about the files, in which arguments are written `name`."""
         warnings = []
         for evaluation in evaluations:
-            trees = f"{evaluation.sentences:,} trees"
+            trees = f"{evaluation.sentences:,} tree{'s' * (evaluation.sentences != 1)}"
             for count, total, text in (
                 (
                     "headless",
-                    f"{evaluation.words:,} words",
+                    f"{evaluation.words:,} word{'s' * (evaluation.words != 1)}",
                     "no head, which counts as a wrong head",
                 ),
                 ("cyclic", trees, "a cycle"),
@@ -250,10 +250,11 @@ class BracketEvaluator(Evaluator):
             ):
                 if numbers:
                     has = "has" if len(numbers) == 1 else "have"
+                    trees = f"tree{'s' * (evaluation.sentences != 1)}"
                     listed = ", ".join(map(str, numbers[:_MAX_LISTED]))
                     listed += ", ..." if len(numbers) > _MAX_LISTED else ""
                     warnings.append(
-                        f"{evaluation.system}: {len(numbers):,} of {evaluation.sentences:,} trees"
+                        f"{evaluation.system}: {len(numbers):,} of {evaluation.sentences:,} {trees}"
                         f" {has} {text}: tree {listed}"
                     )
         return warnings

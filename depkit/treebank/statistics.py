@@ -43,7 +43,8 @@ class Statistics:
     tokens: int = 0  # multiword ranges plus the words outside of them
     ranges: int = 0  # multiword ranges, such as 1-2
     empty_nodes: int = 0
-    broken: int = 0  # sentences that break the format
+    broken: int = 0  # sentences that break the format, with those that have only comments
+    wordless: int = 0  # sentences that have only comments, which `sentences` does not count
     unannotated: int = 0  # sentences with a word without a head, and without constituents
     annotated: int = 0  # sentences in which all words have a head
     cyclic: int = 0  # sentences with a cycle
@@ -75,7 +76,8 @@ class Statistics:
 
     def add(self, sentence: Sentence) -> None:
         if not len(sentence):
-            self.broken += 1  # It has only comments.
+            self.broken += 1
+            self.wordless += 1
             return
         self.sentences += 1
         self.words += len(sentence)
@@ -255,8 +257,6 @@ def compute_statistics(
     for sentence in source:
         result.add(sentence)
         problem = problem or sentence.problem
-    # There can be more broken sentences than sentences, because those with comments only are broken
-    # but do not count as sentences.
-    if problem and result.broken >= result.sentences and not result.arcs:
+    if problem and result.broken == result.sentences + result.wordless and not result.arcs:
         raise problem
     return result

@@ -135,8 +135,8 @@ def test_the_signature_has_all_options() -> None:
 def test_analyze_warns_like_eval() -> None:
     cyclic = write_tree("cyclic", WORDS, [("2", "x"), ("1", "x"), ("0", "x"), ("0", "x")])
     assert run(GOLD, cyclic, "--punct", "upos")[1] == (
-        f"depkit: warning: {cyclic}: 1 of 1 trees has a cycle\n"
-        f"depkit: warning: {cyclic}: 1 of 1 trees has several roots\n"
+        f"depkit: warning: {cyclic}: 1 of 1 tree has a cycle\n"
+        f"depkit: warning: {cyclic}: 1 of 1 tree has several roots\n"
         "depkit: warning: --punct upos leaves out no word of the gold file\n"
     )
     assert run(GOLD, cyclic, "-q")[1] == ""

@@ -105,8 +105,8 @@ def test_cycles_and_several_roots_are_counted() -> None:
     cyclic = write_tree("cyclic", WORDS, [("2", "nsubj"), ("1", "root"), ("0", "punct")])
     roots = write_tree("roots", WORDS, [("0", "nsubj"), ("0", "root"), ("2", "punct")])
     assert run(GOLD, cyclic, roots)[1] == (
-        f"depkit: warning: {cyclic}: 1 of 1 trees has a cycle\n"
-        f"depkit: warning: {roots}: 1 of 1 trees has several roots\n"
+        f"depkit: warning: {cyclic}: 1 of 1 tree has a cycle\n"
+        f"depkit: warning: {roots}: 1 of 1 tree has several roots\n"
     )
 
 

@@ -71,6 +71,8 @@ def test_broken_sentences_are_counted_on_stderr() -> None:
     out, err = run("-", stdin=text)
     assert err == ("depkit: warning: -: 1 of 24 sentences is broken; see depkit check -\n")
     assert run("-", "-q", stdin=text) == (out, "")
+    err = run("-", stdin="# a\n\n# b\n\n" + TINY.read_text())[1]
+    assert err == ("depkit: warning: -: 2 of 26 sentences are broken; see depkit check -\n")
 
 
 def test_control_characters_in_labels_are_escaped(tmp_path: Path) -> None:

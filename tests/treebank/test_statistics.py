@@ -63,7 +63,9 @@ def test_broken_sentences_are_counted() -> None:
     result = count_text(TEXT.replace("cat\tNOUN", "cat"))
     assert (result.sentences, result.words, result.broken) == (4, 10, 1)
     only_comments = count_text(TEXT + "# newdoc\n\n")
-    assert (only_comments.sentences, only_comments.broken) == (4, 1)
+    assert (only_comments.sentences, only_comments.broken, only_comments.wordless) == (4, 1, 1)
+    # A valid sentence without heads is counted although as many others have no words.
+    assert count_text("# newdoc\n\n1\ta" + "\t_" * 8 + "\n\n").broken == 1
 
 
 def test_statistics_of_two_treebanks_are_added() -> None:
