@@ -270,30 +270,61 @@ def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
     expected_ids = _consecutive_ids(len(ids))
     covered = 0  # the last word of the latest range
     num_empty = 0  # the number of empty nodes after the latest word
-    range_row = 0  # the row of the latest range
+    size = sum(map(str.isdigit, ids))  # the number of words
     for row, text in enumerate(ids):
         if text == expected_ids[len(words)]:
             words.append(row)
             num_empty = 0
             continue
         if format.has_ranges and (match := _RANGE.fullmatch(text)):
-            begin, end = int(match[1]), int(match[2])
-            if begin == len(words) + 1 and end >= begin and begin > covered:
-                covered, range_row = end, row
+            begin, last = int(match[1]), int(match[2])
+            # That a sentence has no words at all is reported at its end.
+            problem = describe_range_fault(
+                begin, last, previous=len(words), covered=covered, end=size or last
+            )
+            if not problem:
+                covered = last
                 continue
+            message = f"the range {text} {problem}"
         elif format.has_ranges and (match := _EMPTY.fullmatch(text)):
             if (int(match[1]), int(match[2])) == (len(words), num_empty + 1):
                 num_empty += 1
                 continue
-        kind = "word, range or empty node" if format.has_ranges else "word"
-        message = f"the id is {text[:40]!r}, but {kind} {len(words) + 1} is expected here"
+            message = describe_empty_node_fault(text, f"{len(words)}.{num_empty + 1}")
+        else:
+            kind = "word, range or empty node" if format.has_ranges else "word"
+            message = f"the id is {text[:40]!r}, but {kind} {len(words) + 1} is expected here"
         raise _Problem(first + row, message)
-    if covered > len(words):
-        message = f"a range ends at word {covered}, but the number of words is {len(words)}"
-        raise _Problem(first + range_row, message)
     if not words:
         raise _Problem(first, "the sentence has no words, only ranges or empty nodes")
     return words
+
+
+def describe_range_fault(first: int, last: int, *, previous: int, covered: int, end: int) -> str:
+    """Describe what is wrong with a multiword range; "" if it is valid.
+
+    Args:
+        first: The ID of the range's first word.
+        last: The ID of its last word.
+        previous: The ID of the word before the range's row.
+        covered: The last ID that an earlier range covers.
+        end: The last ID of the sentence.
+    """
+    if last < first:
+        return "ends before it begins"
+    if last > end:
+        return f"reaches beyond the last word, {end}"
+    if first != previous + 1:
+        return f"is before word {previous + 1}; move it before its first word"
+    if first <= covered:
+        return f"overlaps with the range that ends with {covered}; a word can be in one range only"
+    return ""
+
+
+def describe_empty_node_fault(text: str, expected: str) -> str:
+    """Return a message about an empty node with the wrong ID `text`."""
+    problem = f"the empty node has ID {text} instead of {expected}"
+    return f"{problem}; empty nodes have the number of the word before them, and count from 1"
 
 
 def _recover_sentence(

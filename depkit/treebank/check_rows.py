@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from depkit.corpus.reader import describe_empty_node_fault, describe_range_fault
 from depkit.treebank.findings import Problem, quote
 from depkit.treebank.table import EMPTY, RANGE, WORD, Table
 
@@ -69,43 +70,21 @@ def _check_ids(table: Table) -> Iterator[Problem]:
                 covered = 0
             last, empty = int(text), 0
         elif table.format.has_ranges and (match := RANGE.fullmatch(text)):
-            if problem := _describe_range_fault(
+            if problem := describe_range_fault(
                 int(match[1]), int(match[2]), previous=last, covered=covered, end=end
             ):
                 yield Problem(index, "range", f"the range {text} {problem}")
             covered = max(covered, int(match[2]))
         elif table.format.has_ranges and (match := EMPTY.fullmatch(text)):
             if (int(match[1]), int(match[2])) != (last, empty + 1):
-                problem = f"the empty node has ID {text} instead of {last}.{empty + 1}"
-                advice = "empty nodes have the number of the word before them, and count from 1"
-                yield Problem(index, "empty-node", f"{problem}; {advice}")
+                message = describe_empty_node_fault(text, f"{last}.{empty + 1}")
+                yield Problem(index, "empty-node", message)
             empty = int(match[2])
         else:
             last, empty, words = last + 1, 0, words + 1
             if row not in table.ragged:
                 message = f"ID is {quote(text)}, but must be the word's number, {last}"
                 yield Problem(index, "id", message)
-
-
-def _describe_range_fault(first: int, last: int, *, previous: int, covered: int, end: int) -> str:
-    """Describe what is wrong with a multiword range; "" if it is valid.
-
-    Args:
-        first: The ID of the range's first word.
-        last: The ID of its last word.
-        previous: The ID of the word before the range's row.
-        covered: The last ID that an earlier range covers.
-        end: The last ID of the sentence.
-    """
-    if last < first:
-        return "ends before it begins"
-    if last > end:
-        return f"reaches beyond the last word, {end}"
-    if first != previous + 1:
-        return f"is before word {previous + 1}; move it before its first word"
-    if first <= covered:
-        return f"overlaps with the range that ends with {covered}; a word can be in one range only"
-    return ""
 
 
 def _check_empty_cells(table: Table) -> Iterator[Problem]:

@@ -290,7 +290,7 @@ HOSTILE = {
     "text": ({"tokens": [["a"]], "text": ["a\n1\tb"]}, "row 1: this is not one line"),
     "range": (
         {"tokens": [["a"]], "mwt": [[{"id": "2-3", "form": "x"}]]},
-        "row 1: a range ends at word 3, but the number of words is 1",
+        "row 1: the range 2-3 reaches beyond the last word, 1",
     ),
     "node": ({"tokens": [["a"]], "empty_nodes": [[{"id": "x"}]]}, "row 1: the id is 'x'"),
     "no node": (
