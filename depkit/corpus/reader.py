@@ -15,6 +15,8 @@ from depkit.files.errors import FormatError
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+_CR_END = re.compile(r"\r(?=#|[0-9][0-9.-]*\t)")  # a lone CR before what begins a line
+CR_ENDS = "the lines end with CR instead of LF; convert the file, for example with mac2unix"
 ROWS_BLOCK = 1 << 19  # characters of a block of a file, about 12,000 words; see `blocks`
 _IDS = tuple(str(number) for number in range(1, 1001))
 
@@ -150,6 +152,8 @@ def parse_block(
         line = start + problem.index - begin
         sent_id = find_comment(block, "sent_id").encode(errors="replace").decode()
         format_error = FormatError(file, line, sent_id, str(problem))
+        if _CR_END.search(block[problem.index]):
+            format_error = FormatError(file, line, "", CR_ENDS)
         if strict:
             raise format_error from None
         sentence = _recover_sentence(

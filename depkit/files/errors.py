@@ -20,7 +20,15 @@ class FormatError(ValueError):
 
     def __str__(self) -> str:
         location = describe_location(self.file, self.line)
-        return ": ".join(part for part in (location, self.sent_id, self.message) if part)
+        parts = (location, shorten_sent_id(self.sent_id), self.message)
+        return ": ".join(part for part in parts if part)
+
+
+def shorten_sent_id(sent_id: str) -> str:
+    """Return a sent_id, quoted and shortened if it is long or has unprintable characters."""
+    if sent_id.isprintable() and len(sent_id) < 200:
+        return sent_id
+    return repr(sent_id if len(sent_id) <= 200 else sent_id[:197] + "...")
 
 
 def describe_location(file: str, line: int) -> str:

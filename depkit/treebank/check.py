@@ -11,10 +11,10 @@ from itertools import chain, groupby
 
 from depkit.corpus.formats import CONLL09, CONLLU, CONLLUP, CONLLX, PTB, get_format
 from depkit.corpus.io import PathLike, complete_lines, is_bracketed_file, read
-from depkit.corpus.reader import read_lines
+from depkit.corpus.reader import CR_ENDS, read_lines
 from depkit.corpus.sentence import Sentence, each_sentence
 from depkit.files.encodings import BOM
-from depkit.files.errors import FormatError
+from depkit.files.errors import FormatError, shorten_sent_id
 from depkit.treebank.check_comments import check_comments, ends_without_space, parse_comment
 from depkit.treebank.check_labels import check_labels
 from depkit.treebank.check_lines import check_lines
@@ -114,7 +114,7 @@ class Checker:
             return
         if last_sentence is None:
             yield self._finding("empty-file", (file, 0, ""), "the file has no sentence")
-        elif not last_sentence.lines[-1].isspace():
+        elif not last_sentence.lines[-1].isspace() and not _has_cr_ends(last_sentence):
             problem = "no blank line follows the last sentence"
             if not last_sentence.lines[-1].endswith("\n"):
                 problem = "no newline follows the last line"
@@ -126,12 +126,15 @@ class Checker:
         return Finding(severity(code, self.ud), code, *location, message)
 
     def _check_sentence(self, sentence: Sentence) -> Iterator[Finding]:
+        if _has_cr_ends(sentence):  # All other findings would follow from this one.
+            yield self._finding("format", (sentence.file, sentence.line, ""), CR_ENDS)
+            return
         problems = sorted(self._find_problems(sentence))
         if sentence.problem and not any(problem.code in ERRORS for problem in problems):
             index = sentence.problem.line - sentence.line
             problems.append(Problem(index, "format", sentence.problem.message))
         if problems:
-            sent_id = _shorten_sent_id(sentence.sent_id)
+            sent_id = shorten_sent_id(sentence.sent_id)
             for index, code, message in problems:
                 line = sentence.line + max(index - (sentence.lines[0] == BOM), 0)
                 yield self._finding(code, (sentence.file, line, sent_id), message)
@@ -229,9 +232,8 @@ def check(
     return findings
 
 
-def _shorten_sent_id(sent_id: str) -> str:
-    """Return a sent_id, quoted and shortened if it is long or has unprintable characters."""
-    return sent_id if sent_id.isprintable() and len(sent_id) < 200 else quote(sent_id, 200)
+def _has_cr_ends(sentence: Sentence) -> bool:
+    return sentence.problem is not None and sentence.problem.message == CR_ENDS
 
 
 def _check_sizes(table: Table) -> Iterator[Problem]:

@@ -91,7 +91,12 @@ BROKEN = {
     "spaces at the end": (row(1) + "\n ", 3, "only white space"),
     "a form feed on a line": (row(1) + "\x0c\n", 2, "only white space"),
     "a carriage return on a line": (row(1) + "\r\r\n" + row(1), 2, "only white space"),
-    "carriage returns at line ends": (row(1, end="\r") + row(2, end="\r") + "\r", 1, "19 columns"),
+    "CR at line ends": (
+        row(1, end="\r") + row(2, end="\r") + "\r",
+        1,
+        "the lines end with CR inst",
+    ),
+    "CR after comments": ("# sent_id = a\r" + row(1, end="\r") + "\r", 1, r"^f:\d: the lines end"),
     "binary garbage": ("\x7fELF\x02\x01\x01\x00\x00\x00\n\x00\x01\n\n", 1, "1 column instead"),
     "a word before garbage": (row(1) + "\x00\n", 2, "1 column instead"),
     "a byte order mark in the middle": ("\ufeff" + row(1) + "\n", 1, "id is '.ufeff1'"),
@@ -114,6 +119,7 @@ def test_broken_sentences_are_reported_with_their_line(name):
 def test_the_message_names_file_line_and_sentence():
     error = read_error("# sent_id = mill 7\n# text = a\n" + with_heads(0, 5))
     assert str(error).startswith("f:7: mill 7: HEAD is '5', not a word's number")
+    assert str(FormatError("f", 3, "a\rb", "gone")) == r"f:3: 'a\rb': gone"
     assert str(FormatError("f", 0, "", "gone")) == "f: gone"
     assert str(FormatError("f", 3, "", "gone")) == "f:3: gone"
 

@@ -300,6 +300,12 @@ def test_all_findings_in_a_text(text: str) -> None:
     assert ", ".join(f"{code} {line}" for code, line in find_codes(text)) == EXACT[text]
 
 
+def test_lines_that_end_with_cr_are_one_finding() -> None:
+    (finding,) = check(GOOD.replace("\n", "\r"))
+    assert (finding.code, finding.line, finding.sent_id) == ("format", 1, "")
+    assert finding.message.startswith("the lines end with CR instead of LF; convert the file")
+
+
 def test_line_numbers_continue_from_format_to_format() -> None:
     make = depkit.Sentence.from_words
     columns = {"head": [0], "deprel": ["root"]}
