@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 MAX_LINE = 65_536  # bytes
 MAX_HEADERS = 100
-_VERSION = re.compile(r"HTTP/([0-9])\.([0-9])")
+_VERSION = re.compile(rb"HTTP/([0-9])\.([0-9])")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -78,7 +78,7 @@ def _split_first_line(line: bytes) -> tuple[str, str, tuple[int, int]]:
     """Return the method, the address and the version of HTTP."""
     if len(line) > MAX_LINE:
         raise RequestError(HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long")
-    words = line.decode("latin-1").rstrip("\r\n").split(" ")
+    words = line.rstrip(b"\r\n").split(b" ")
     match = _VERSION.fullmatch(words[-1]) if len(words) == 3 else None
     if not match:
         raise RequestError(
@@ -90,4 +90,8 @@ def _split_first_line(line: bytes) -> tuple[str, str, tuple[int, int]]:
         raise RequestError(
             HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "the version of HTTP must be 1.0 or 1.1"
         )
-    return words[0], words[1], version
+    try:
+        target = words[1].decode()
+    except UnicodeDecodeError:
+        raise RequestError(HTTPStatus.BAD_REQUEST, "the address is not valid UTF-8") from None
+    return words[0].decode("latin-1"), target, version

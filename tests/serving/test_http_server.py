@@ -309,6 +309,16 @@ def test_a_malformed_request_has_the_right_status(lines, status, server):
     assert b"Traceback" not in body and b"<" not in body
 
 
+def test_an_address_is_utf8_with_or_without_percent_signs(server):
+    values = "output=plaintext&tokenizer&data=Straße+n%C3%B6rdlich"
+    request = f"GET /process?{values} HTTP/1.1\r\nConnection: close\r\n\r\n"
+    body = read_to_end(connect(server, request.encode())).partition(b"\r\n\r\n")[2]
+    assert json.loads(body)["result"] == "Straße nördlich"
+    answer = read_to_end(connect(server, request.encode("latin-1")))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b"\r\n\r\nthe address is not valid UTF-8\n")
+
+
 def test_a_method_that_is_not_allowed_is_told_what_is(server):
     assert ask(server, "/process", method="DELETE")[1]["Allow"] == "GET, POST"
 
