@@ -22,6 +22,7 @@ from depkit.corpus.notebook import Sentences
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
 from depkit.corpus.tree import with_tags
+from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches
 from depkit.parsers.columns.tagging import Tagging
@@ -469,13 +470,16 @@ class Parser(ABC):
         )
 
     def tokenize(self, text: str) -> Iterator[Sentence]:
-        """Yield the sentences of a text. Raises ValueError if the parser has no tokenizer."""
+        """Yield the sentences of a text, without its byte order mark.
+
+        Raises ValueError if the parser has no tokenizer.
+        """
         if not self.tokenizer:
             raise ValueError(
                 "this model has no tokenizer and cannot parse running text; give it lists of words"
             )
         check_surrogates(text, "the text")
-        return read_text([text], self.tokenizer.segment)
+        return read_text([text.removeprefix(BOM)], self.tokenizer.segment)
 
     def attach_features(
         self, sentences: Iterable[Sentence], features: PathLike

@@ -20,6 +20,7 @@ from depkit.corpus.probabilities import group_trees
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.surface import surface_tokens
 from depkit.corpus.text import read_text, split_at_spaces
+from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 from depkit.files.hub import is_on_hub, parse_name
 from depkit.parsers.base import Parser
@@ -180,7 +181,7 @@ class Models:
         except ValueError as error:
             raise ParameterError(str(error)) from None
         # Forms in browsers and some clients send each line end as two characters.
-        data = parameters["data"].replace("\r\n", "\n")
+        data = parameters["data"].removeprefix(BOM).replace("\r\n", "\n")
         if does["tokenizer"]:
             sentences = _tokenize(model, data, parameters["tokenizer"])
         else:

@@ -219,6 +219,26 @@ def test_inputs_are_read(parameters, expected, server):
     assert process(server, output="horizontal", **parameters)["result"] == expected
 
 
+@pytest.mark.parametrize(
+    ("parameters", "data"),
+    [
+        ({"tokenizer": ""}, "Birds sing."),
+        ({"tokenizer": "presegmented"}, "Birds sing."),
+        ({"input": "horizontal"}, "Birds sing ."),
+        ({"input": "vertical"}, "Birds\nsing\n.\n"),
+        ({"input": "conllu"}, "1\tBirds\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"),
+    ],
+)
+def test_a_byte_order_mark_is_no_part_of_the_data(parameters, data, server):
+    assert result(server, data=f"\ufeff{data}", **parameters) == result(
+        server, data=data, **parameters
+    )
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text_in_python(parser):
+    assert [sentence.form for sentence in parser("\ufeffBirds sing.")] == [("Birds", "sing", ".")]
+
+
 def test_outputs_are_written(server, parser):
     text = " Dogs  bark.\nCats gonna\u2028sleep \n\n Time flies.\n"
     sentences = list(parser.parse(text, "predict"))
