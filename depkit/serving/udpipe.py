@@ -180,6 +180,8 @@ class Models:
             options = read_parser_options(parameters.get("parser", ""))
         except ValueError as error:
             raise ParameterError(str(error)) from None
+        if output not in _OUTPUTS_WITH_TREES:
+            options.pop("best", None)
         # Forms in browsers and some clients send each line end as two characters.
         data = parameters["data"].removeprefix(BOM).replace("\r\n", "\n")
         if does["tokenizer"]:
@@ -353,3 +355,4 @@ _WRITERS: dict[str, Callable[[ServedModel, Iterable[Sentence]], Iterator[str]]] 
     "plaintext": _write_plaintext,
 }
 OUTPUTS = (*_WRITERS, "json")
+_OUTPUTS_WITH_TREES = ("conllu", "json")

@@ -251,6 +251,19 @@ def test_outputs_are_written(server, parser):
     assert process(server, data="", output="json", **ALL)["result"] == []
 
 
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("plaintext", "Birds sing."),
+        ("horizontal", "Birds sing .\n"),
+        ("vertical", "Birds\nsing\n.\n\n"),
+    ],
+)
+def test_an_output_without_trees_has_each_sentence_once(output, expected, server):
+    values = ALL | {"data": "Birds sing.", "output": output, "parser": "best=3"}
+    assert process(server, **values)["result"] == expected
+
+
 def test_a_long_text_is_read_in_parts_with_the_same_result(server, parser):
     text = "".join(
         f"Dogs bark at {i} cats. Time flies.{' ' if i % 3 else chr(10) * 2}" for i in range(500)
