@@ -35,6 +35,7 @@ from depkit.serving.shared_tokenizer import MAX_SHARED, SharedTokenizer
 from depkit.version import __version__
 
 _PART = 8_192  # characters
+_INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
 
 
 class ParameterError(ValueError):
@@ -167,11 +168,13 @@ class Models:
         if "data" not in parameters:
             raise ParameterError("the parameter data is missing")
         model = self.find(parameters.get("model", ""))
-        output = _option_name(parameters.get("output", "conllu"))
+        output, output_options = _split_format(parameters.get("output", ""))
         if output not in OUTPUTS:
             raise ParameterError(
                 f"there is no output {output[:100]!r}; it can be {', '.join(OUTPUTS)}"
             )
+        _read_options(f"output {output}", output_options, _FORMAT_OPTIONS.get(output, ()))
+        _read_options("tagger", parameters.get("tagger", ""))
         does = {name: name in parameters for name in ("tokenizer", "tagger", "parser")}
         for name in ("tagger", "parser"):
             if does[name] and name not in model.abilities:
@@ -187,7 +190,7 @@ class Models:
         if does["tokenizer"]:
             sentences = _tokenize(model, data, parameters["tokenizer"])
         else:
-            sentences = _read(model, data, _option_name(parameters.get("input", "conllu")))
+            sentences = _read(model, data, *_split_format(parameters.get("input", "")))
         annotate = model.find_annotator(does["tagger"], does["parser"], options)
         return Query(
             model, sentences, annotate, output,
@@ -248,20 +251,33 @@ def describe_error(error: Exception) -> str:
     return str(error)
 
 
-def _option_name(value: str) -> str:
-    """Return the name of a format; `=` and `;` precede options of UDPipe, such as v2 in conllu=v2.
+# Version 2 of CoNLL-U is the only one here, so this option of UDPipe changes nothing.
+_FORMAT_OPTIONS = {"conllu": ("v2",)}
 
-    An empty parameter stands for the default.
+
+def _split_format(value: str) -> tuple[str, str]:
+    """Return the name of a format and its options, such as v2 in conllu=v2 or conllu;v2.
+
+    An empty name stands for the default.
     """
-    return value.partition("=")[0].partition(";")[0] or "conllu"
+    name = value.partition("=")[0].partition(";")[0]
+    return name or "conllu", value[len(name) + 1 :]
+
+
+def _read_options(owner: str, text: str, known: Sequence[str] = ()) -> set[str]:
+    """Return the options that semicolons separate in a text. Raises ParameterError.
+
+    owner: whose options they are, for the error; known: the options that it has.
+    """
+    options = {option.strip() for option in text.split(";")} - {""}
+    if unknown := options.difference(known):
+        advice = f"; it can be {', '.join(known)}" if known else ""
+        raise ParameterError(f"the {owner} has no option {min(unknown)[:100]!r}{advice}")
+    return options
 
 
 def _tokenize(model: ServedModel, data: str, options: str) -> Iterator[Sentence]:
-    names = {option.strip() for option in options.split(";")} - {""}
-    if unknown := names - {"presegmented"}:
-        name = min(unknown)[:100]
-        raise ParameterError(f"the tokenizer has no option {name!r}; it can be presegmented")
-    if "presegmented" in names:
+    if "presegmented" in _read_options("tokenizer", options, ["presegmented"]):
         segment = choose_segment("lines", model.parser.tokenizer, "data")
         return read_text([data], segment, by_line=True, file="data", by_block=True)
     if not model.tokenizer:
@@ -274,19 +290,17 @@ def _tokenize(model: ServedModel, data: str, options: str) -> Iterator[Sentence]
     return read_text(parts, segment, file="data")
 
 
-def _read(model: ServedModel, data: str, input: str) -> Iterator[Sentence]:
+def _read(model: ServedModel, data: str, input: str, options: str) -> Iterator[Sentence]:
     if input == "generic_tokenizer":
-        return _tokenize(model, data, "")
+        return _tokenize(model, data, options)
+    if input not in _INPUTS:
+        raise ParameterError(f"there is no input {input[:100]!r}; it can be {', '.join(_INPUTS)}")
+    _read_options(f"input {input}", options, _FORMAT_OPTIONS.get(input, ()))
     if input == "horizontal":
         return read_text([data], split_at_spaces, by_line=True, file="data", keep_spaces=True)
     if input == "vertical":
         return _read_vertical(data)
-    if input == "conllu":
-        return read(split_lines(data), "conllu")
-    raise ParameterError(
-        f"there is no input {input[:100]!r}; it can be conllu, horizontal, vertical or"
-        " generic_tokenizer"
-    )
+    return read(split_lines(data), "conllu")
 
 
 def _read_vertical(data: str) -> Iterator[Sentence]:

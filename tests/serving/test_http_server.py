@@ -178,7 +178,7 @@ def test_tags_of_conllu_are_kept_without_the_tagger_and_replaced_with_it(server,
     replaced = result(server, data=data.replace("\n", "\r\n"), tagger="", parser="")
     assert replaced == to_text(parser.parse(sentences, "predict"))
     assert "\tX\t" in data and "\tX\t" not in replaced
-    assert result(server, data=data, input="conllu=v2") == data
+    assert result(server, data=data, input="conllu=v2", output="conllu;v2") == data
 
 
 def test_the_parser_has_options(server, parser):
@@ -210,6 +210,10 @@ def test_the_parser_has_options(server, parser):
         ({"input": "conllu", "data": ""}, ""),
         ({"input": "generic_tokenizer", "data": "Dogs bark. Cats sleep."},
          "Dogs bark .\nCats sleep .\n"),
+        ({"input": "generic_tokenizer=presegmented", "data": "Dogs bark. Cats sleep.\nTime flies."},
+         "Dogs bark . Cats sleep .\nTime flies .\n"),
+        ({"input": "generic_tokenizer;presegmented", "data": "Dogs bark. Cats sleep."},
+         "Dogs bark . Cats sleep .\n"),
         ({"tokenizer": "", "data": "  \n\n"}, ""),
         ({"tokenizer": "presegmented", "data": "Dogs bark. Cats sleep.\nTime flies."},
          "Dogs bark . Cats sleep .\nTime flies .\n"),
@@ -286,7 +290,12 @@ def test_a_long_text_is_read_in_parts_with_the_same_result(server, parser):
         ({"data": "x", "model": "e"}, "there is no model 'e'"),
         ({"data": "x", "output": "matxin"}, "there is no output 'matxin'"),
         ({"data": "x", "input": "/etc/passwd"}, "there is no input '/etc/passwd'"),
-        ({"data": "x", "tokenizer": "ranges"}, "no option 'ranges'"),
+        ({"data": "x", "tokenizer": "ranges"}, "the tokenizer has no option 'ranges'"),
+        ({"data": "x", "input": "generic_tokenizer=ranges"}, "tokenizer has no option 'ranges'"),
+        ({"data": "x", "input": "horizontal;a"}, "the input horizontal has no option 'a'\n"),
+        ({"data": "", "output": "conllu=v1"}, "output conllu has no option 'v1'; it can be v2\n"),
+        ({"data": "", "output": "plaintext=v2"}, "the output plaintext has no option 'v2'\n"),
+        ({"data": "", "tagger": "a"}, "the tagger has no option 'a'\n"),
         ({"data": "x", "parser": "best=11"}, "no option 'best=11'; it can be best=N (N is from"),
         ({"data": "x", "parser": "prob=marginal"}, "no option 'prob=marginal'"),
         ({"data": "1\tx\n"}, "data: line 1: the line has 2 columns"),
