@@ -108,6 +108,7 @@ class StopSignals:
 def check_server(server: "Server") -> None:
     """Send a server a request, and raise OSError if it does not answer as it should."""
     import json
+    from urllib.error import HTTPError
     from urllib.parse import urlencode
     from urllib.request import ProxyHandler, build_opener
 
@@ -117,7 +118,12 @@ def check_server(server: "Server") -> None:
         values |= dict.fromkeys(steps, "")
         # The server is asked directly, even if the environment names a proxy.
         opener = build_opener(ProxyHandler({}))
-        with opener.open(f"{server.url}/process", urlencode(values).encode(), timeout=60) as answer:
-            result = json.loads(answer.read())["result"]
+        data = urlencode(values).encode()
+        try:
+            with opener.open(f"{server.url}/process", data, timeout=60) as answer:
+                result = json.loads(answer.read())["result"]
+        except OSError as error:
+            reason = error.read().decode().strip() if isinstance(error, HTTPError) else error
+            raise OSError(f"the model {name} does not answer: {reason}") from None
         if "\tWord\t" not in result:
             raise OSError(f"the model {name} does not answer as it should")

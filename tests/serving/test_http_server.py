@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from depkit.cli.serve import check_server
 from depkit.corpus.io import read, write
 from depkit.corpus.json_lines import to_json_lines
 from depkit.parsers.loading import load
@@ -454,6 +455,12 @@ def test_stopping_ends_kept_connections(start):
     stopping.join(SECONDS)  # far less than the time that the client has
     assert not stopping.is_alive() and server.num_connections == 0
     assert b"Connection: close" not in read_to_end(connection)
+
+
+def test_a_check_says_why_a_model_does_not_answer(start):
+    reason = "the body is larger than 10 bytes; send less at once"
+    with pytest.raises(OSError, match=f"^the model en-ewt does not answer: {reason}$"):
+        check_server(start(size=10))
 
 
 def test_an_internal_error_is_answered(server, monkeypatch):
