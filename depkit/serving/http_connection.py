@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from depkit.serving.batcher import AbandonedError, BusyError
 from depkit.serving.forms import decode_form, decode_query
-from depkit.serving.http_head import MAX_LINE, Head, RequestError, read_head
+from depkit.serving.http_head import MAX_FIRST_LINE, Head, RequestError, read_head
 from depkit.serving.http_page import POLICY, make_query, render_page
 from depkit.serving.http_socket import DeadlineReader, send_parts
 from depkit.serving.udpipe import Query, describe_error, render_answer
@@ -68,8 +68,8 @@ class Connection(BaseRequestHandler):
         it.
         """
         with self.server.await_request(self.socket):
-            line = self.stream.readline(MAX_LINE + 1)
-            return self.stream.readline(MAX_LINE + 1) if line == b"\r\n" else line
+            line = self.stream.readline(MAX_FIRST_LINE + 1)
+            return self.stream.readline(MAX_FIRST_LINE + 1) if line == b"\r\n" else line
 
     def finish(self) -> None:
         """End the connection so that the client can read the response.

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import BinaryIO
 
 MAX_LINE = 65_536  # bytes
+MAX_FIRST_LINE = MAX_LINE + len("POST  HTTP/1.1\r\n")  # The address can have MAX_LINE bytes.
 MAX_HEADERS = 100
 _VERSION = re.compile(rb"HTTP/([0-9])\.([0-9])")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -61,7 +62,10 @@ def read_head(stream: BinaryIO, first_line: bytes) -> Head:
                 headers.pop("expect", None)
             return Head(method, target, headers, is_last)
         if len(line) > MAX_LINE:
-            raise RequestError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a header is too long")
+            raise RequestError(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                f"a header is longer than {MAX_LINE:,} bytes",
+            )
         if not line.endswith(b"\n"):
             raise ConnectionAbortedError
         name, colon, value = line.decode("latin-1").partition(":")
@@ -71,13 +75,18 @@ def read_head(stream: BinaryIO, first_line: bytes) -> Head:
             )
         name, value = name.lower(), value.strip(" \t\r\n")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    raise RequestError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "there are too many headers")
+    raise RequestError(
+        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"there are more than {MAX_HEADERS} headers"
+    )
 
 
 def _split_first_line(line: bytes) -> tuple[str, str, tuple[int, int]]:
     """Return the method, the address and the version of HTTP."""
-    if len(line) > MAX_LINE:
-        raise RequestError(HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long")
+    if len(line) > MAX_FIRST_LINE:
+        raise RequestError(
+            HTTPStatus.REQUEST_URI_TOO_LONG,
+            f"the address is longer than {MAX_LINE:,} bytes; send the text by POST",
+        )
     words = line.rstrip(b"\r\n").split(b" ")
     match = _VERSION.fullmatch(words[-1]) if len(words) == 3 else None
     if not match:

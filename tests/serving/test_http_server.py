@@ -362,6 +362,16 @@ def test_an_address_is_utf8_with_or_without_percent_signs(server):
     assert answer.endswith(b"\r\n\r\nthe address is not valid UTF-8\n")
 
 
+def test_a_text_that_is_too_long_for_an_address_is_to_be_sent_by_post(server):
+    path = "/process?data=&model="
+    target = path + "x" * (65_536 - len(path))
+    status, _, data = ask(server, target)
+    assert status == 400 and data.startswith(b"there is no model")
+    status, _, data = ask(server, f"{target}xx")
+    assert status == 414
+    assert data == b"the address is longer than 65,536 bytes; send the text by POST\n"
+
+
 def test_a_method_that_is_not_allowed_is_told_what_is(server):
     assert ask(server, "/process", method="DELETE")[1]["Allow"] == "GET, POST"
 
