@@ -17,7 +17,7 @@ from depkit.corpus.enhanced import collapse, expand, read_graph, write_graph
 from depkit.corpus.formats import (
     CONLLU,
     CONLLUP,
-    NON_TABULAR,
+    INPUT_FORMATS,
     PARQUET,
     PTB,
     Format,
@@ -174,7 +174,7 @@ def _read(
                 trees = read_trees(source, encoding, problems.strict, problems.report)
                 yield from _convert_trees(trees, job, sent_ids)
                 return
-        format = NON_TABULAR.get(name or "") or (get_format(name) if name else None)
+        format = get_format(name, INPUT_FORMATS) if name else None
         yield from read_stream(binary, format, encoding, path, strict=False)
 
 

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from depkit.corpus.detection import begins_with_bracket
-from depkit.corpus.formats import NON_TABULAR, Format, format_from_filename, get_format
+from depkit.corpus.formats import (
+    INPUT_FORMATS,
+    NON_TABULAR,
+    Format,
+    format_from_filename,
+    get_format,
+)
 from depkit.corpus.io import read_stream
 from depkit.corpus.parquet.files import is_parquet
 from depkit.corpus.reader import choose_format, read_lines
@@ -40,9 +46,7 @@ def read_containing(
     Raises:
         FormatError, OSError, ValueError: As `io.read`.
     """
-    chosen = NON_TABULAR.get(format or "") or (
-        get_format(format) if format else format_from_filename(path)
-    )
+    chosen = get_format(format, INPUT_FORMATS) if format else format_from_filename(path)
     with open_bytes(path) as binary:
         is_tabular = chosen not in NON_TABULAR.values() and not is_parquet(binary)
         is_simple = codecs.lookup(encoding).name.startswith(_STATELESS)

@@ -1,5 +1,6 @@
 """The tabular formats and their columns. A new format is one entry in FORMATS."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -76,6 +77,7 @@ PTB = Format("ptb", ())
 # A Parquet file, see `parquet.schema`. Its sentences are in CoNLL-U.
 PARQUET = Format("parquet", ())
 NON_TABULAR = {format.name: format for format in (PTB, PARQUET)}
+INPUT_FORMATS = FORMATS | NON_TABULAR  # those of files that can be read
 
 SUFFIXES = {
     ".conllu": CONLLU,
@@ -90,11 +92,14 @@ SUFFIXES = {
 }
 
 
-def get_format(name: str) -> Format:
-    """Return the format with this name. Raises ValueError if there is none."""
-    if name not in FORMATS:
-        raise ValueError(f"there is no format {name!r}; the formats are {', '.join(FORMATS)}")
-    return FORMATS[name]
+def get_format(name: str, formats: Mapping[str, Format] = FORMATS) -> Format:
+    """Return the format with this name. Raises ValueError if there is none.
+
+    formats: those to choose from; by default, formats whose files are tables.
+    """
+    if name not in formats:
+        raise ValueError(f"there is no format {name!r}; the formats are {', '.join(formats)}")
+    return formats[name]
 
 
 def format_from_filename(path: str) -> Format | None:

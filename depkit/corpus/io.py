@@ -17,7 +17,7 @@ from depkit.corpus.detection import begins_with_bracket
 from depkit.corpus.formats import (
     CONLLU,
     CONLLUP,
-    NON_TABULAR,
+    INPUT_FORMATS,
     PARQUET,
     PTB,
     Format,
@@ -58,9 +58,9 @@ def read(
 
     Args:
         source: A path (`-` is stdin; .gz and .xz are unpacked), or lines with their line ends.
-        format: "conllu", "conllx", "conll09", "ptb" or "parquet". None to recognise it by the
-            file's name, or else by its content; "ptb" is recognised only if strict. The content
-            of a Parquet file is always recognised.
+        format: "conllu", "conllx", "conll09", "conllup", "ptb" or "parquet". None to recognise it
+            by the file's name, or else by its content; "ptb" is recognised only if strict. The
+            content of a Parquet file is always recognised.
         encoding: The text encoding of a file that is not a Parquet file.
         strict: Whether a broken sentence raises FormatError; see `reader.read_lines`.
 
@@ -69,7 +69,7 @@ def read(
         OSError: The file cannot be read.
         ValueError: The format or the encoding is unknown, or pyarrow is not installed.
     """
-    given_format = NON_TABULAR.get(format or "") or (get_format(format) if format else None)
+    given_format = get_format(format, INPUT_FORMATS) if format else None
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         named = format_from_filename(path)

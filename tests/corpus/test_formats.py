@@ -3,7 +3,7 @@
 import pytest
 
 from depkit.corpus.detection import sniff_format
-from depkit.corpus.formats import CONLLU, FORMATS, format_from_filename
+from depkit.corpus.formats import CONLLU, FORMATS, format_from_filename, get_format
 from depkit.corpus.io import read
 from depkit.files.errors import FormatError
 from tests.corpus.rows import PREDICATES, RICH, row, row09
@@ -65,8 +65,12 @@ def test_no_known_format_is_an_error_with_its_line():
 
 
 def test_errors_about_unknown_names_list_the_known_names():
-    with pytest.raises(ValueError, match="no format 'conll'; the formats are conllu, conllx, "):
+    names = "conllu, conllx, conll09, conllup, ptb, parquet"
+    with pytest.raises(ValueError, match=f"no format 'conll'; the formats are {names}$"):
         list(read([row(1)], "conll"))
+    assert all(f'"{name}"' in read.__doc__ for name in names.split(", "))
+    with pytest.raises(ValueError, match=r"no format 'ptb'; .* conllx, conll09, conllup$"):
+        get_format("ptb")
     with pytest.raises(KeyError, match="conllu has no column 'phead'"):
         CONLLU.index("phead")
 

@@ -13,14 +13,13 @@ from depkit.corpus.detection import (
 )
 from depkit.corpus.formats import (
     CONLLU,
-    FORMATS,
-    NON_TABULAR,
+    INPUT_FORMATS,
     PARQUET,
     PTB,
     Format,
     format_from_filename,
 )
-from depkit.corpus.io import PathLike, get_format, read_stream
+from depkit.corpus.io import PathLike, read_stream
 from depkit.corpus.parquet.files import is_parquet, read_parquet
 from depkit.corpus.sentence import Sentence
 from depkit.corpus.text import (
@@ -38,7 +37,7 @@ from depkit.files.streams import STDIN, open_bytes, read_on_arrival, read_openin
 from depkit.parsers.text.tokenizer import Tokenizer
 
 TEXT_INPUTS = ("text", "lines", "tokens")
-INPUTS = (*TEXT_INPUTS, *FORMATS, *NON_TABULAR)
+INPUTS = (*TEXT_INPUTS, *INPUT_FORMATS)
 
 
 def read_input(
@@ -90,7 +89,7 @@ def read_input(
         if input is None:
             input, format, binary = _detect(path, binary, encoding)
         else:
-            format = NON_TABULAR.get(input) or (get_format(input) if input in FORMATS else None)
+            format = INPUT_FORMATS.get(input)
         if format or input is None:
             try:
                 yield from read_stream(
