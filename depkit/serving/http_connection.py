@@ -206,15 +206,18 @@ class Connection(BaseRequestHandler):
             raise RequestError(
                 HTTPStatus.LENGTH_REQUIRED, "send the body with a Content-Length, not in chunks"
             )
-        if not _is_number(length):
+        if "," in length:
+            raise RequestError(HTTPStatus.BAD_REQUEST, "there are several values of Content-Length")
+        if not (length.isascii() and length.isdigit()):
             raise RequestError(HTTPStatus.BAD_REQUEST, "the Content-Length is not a number")
         limit = self.server.limits.size
-        if int(length) > limit:
+        size = float(length)  # int() refuses numbers of thousands of digits.
+        if size > limit:
             raise RequestError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 f"the body is larger than {limit:,} bytes; send less at once",
             )
-        return int(length)
+        return int(size)
 
     def _read_form(self, size: int) -> dict[str, str]:
         limits = self.server.limits
@@ -291,10 +294,6 @@ class Connection(BaseRequestHandler):
         seconds = limits.client_seconds + size / limits.client_rate
         send_parts(self.socket, [f"{head}\r\n".encode(), *parts], seconds)
         return size
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def _dump(value: Any) -> bytes:

@@ -341,6 +341,8 @@ def test_a_wrong_parameter_is_answered_with_one_line(parameters, message, server
         (["POST /process HTTP/1.1", "Content-Length: \u0663"], 400),
         (["POST /process HTTP/1.1", "Content-Length: 0"], 400),
         (["POST /process HTTP/1.1", "Content-Length: 99999999999"], 413),
+        (["POST /process HTTP/1.1", "Content-Length: 99999999999999999999"], 413),
+        (["POST /process HTTP/1.1", f"Content-Length: {'9' * 5000}"], 413),
         (["POST /process HTTP/1.1", "Content-Length: 99999999999", "Expect: 100-continue"], 413),
     ],
 )
@@ -370,6 +372,12 @@ def test_a_text_that_is_too_long_for_an_address_is_to_be_sent_by_post(server):
     status, _, data = ask(server, f"{target}xx")
     assert status == 414
     assert data == b"the address is longer than 65,536 bytes; send the text by POST\n"
+
+
+def test_several_lengths_of_a_body_are_told(server):
+    lines = ["POST /process HTTP/1.1", "Content-Length: 7", "content-length: 7", "", "data=ab"]
+    answer = read_to_end(connect(server, "\r\n".join(lines).encode()))
+    assert answer.endswith(b"\r\n\r\nthere are several values of Content-Length\n")
 
 
 def test_a_method_that_is_not_allowed_is_told_what_is(server):
