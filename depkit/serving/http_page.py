@@ -94,13 +94,13 @@ def _fix_arcs(text: str, arcs: Arcs) -> Sentence:
     if len(sentences) != 1:
         raise ParameterError("the parameter sentence must have one sentence")
     (sentence,) = sentences
+    reason = f"the sentence has {len(sentence)} word{'s' * (len(sentence) > 1)}"
     heads, deprels = [-1] * len(sentence), ["_"] * len(sentence)
     for word, (head, relation) in arcs.items():
-        if not 1 <= word <= len(sentence) or int(head or 0) > len(sentence):
-            raise ParameterError(
-                f"the sentence has {len(sentence)} words, but the head of word {word} was to be"
-                f" {head or 'found'}"
-            )
+        if not 1 <= word <= len(sentence):
+            raise ParameterError(f"there is no word {word}, because {reason}")
+        if int(head or 0) > len(sentence):
+            raise ParameterError(f"word {word} cannot have the head {head}, because {reason}")
         heads[word - 1], deprels[word - 1] = int(head or -1), relation or "_"
     return sentence.with_tree(heads, deprels)
 

@@ -31,6 +31,7 @@ from tests.serving.waiting import SECONDS
 
 TEXT = "She saw him there. Time flies."
 ENTER = "\ue007"
+ONE_WORD = "1\tStop\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
 
 
 @pytest.fixture(scope="module")
@@ -140,15 +141,18 @@ def test_heads_that_are_set_are_kept(server, parser):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"word": "6", "head": "1"}, "the sentence has 5 words, but the head of word 6 was to be"),
-        ({"word": "1", "head": "6"}, "the sentence has 5 words, but the head of word 1 was to be"),
+        ({"word": "6", "head": "1"}, "there is no word 6, because the sentence has 5 words"),
+        ({"arcs": "0::a"}, "there is no word 0, because the sentence has 5 words"),
+        ({"word": "1", "head": "6"}, "word 1 cannot have the head 6, because the sentence has 5 w"),
+        ({"sentence": ONE_WORD, "arcs": "1:5:"},
+         "word 1 cannot have the head 5, because the sentence has 1 word\n"),
         ({"word": "1", "head": "2", "relation": "a b"}, "'1:2:a b' is not the number of a word"),
         ({"word": "1", "head": "1"}, "the annotated heads form a cycle through word 1"),
         ({"arcs": "1:0: 2:0:"}, "words 1 and 2 have the head 0"),
         ({"sentence": ""}, "must have one sentence"),
         ({"sentence": "1\tx\n"}, "data: line 1: the line has 2 columns"),
     ],
-)
+)  # fmt: skip
 def test_an_arc_that_cannot_be_set_is_told(values, message, server):
     form = fields(ask(server, text="She saw him there.")[0])
     with pytest.raises(HTTPError) as error:
