@@ -44,6 +44,7 @@ class State:
     reductions: int = 0  # how often the schedule "plateau" has reduced the rate
     # number of epochs after which it did so last, or else of the epochs in the warm-up
     reduced_epoch: int = 0
+    scored_update: int = 0  # number of finished updates when dev was last scored
 
 
 def save_state(directory: Path, state: State, network: nn.Module, optimizer: object) -> None:

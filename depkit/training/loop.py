@@ -88,6 +88,12 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
     updates = count_updates(run.feed, plan.recipe)
     dev_interval = dev_epochs(sum(map(len, plan.dev)), int(run.feed.sizes(0).sum()))
     started = clock() - state.seconds  # including earlier parts of a resumed run
+    if is_finished(state, plan):  # the run is resumed with fewer epochs or less time; see `start`
+        state.epoch += state.batch > 0  # as if the time had ended within this epoch
+        state.batch, state.loss = 0, 0.0
+        scores, is_kept = _score_epoch(run)
+        record = {"epoch": state.epoch, "update": state.update, "seconds": state.seconds}
+        yield Epoch(record | {"best": is_kept and training.keep == "best"}, scores, is_kept)
     while not is_finished(state, plan):
         random = np.random.default_rng([plan.seed, state.epoch])
         data = None  # free the last epoch's data before the next epoch's data are made
@@ -129,14 +135,11 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
             network.inputs.reset_unseen(data.dataset)
         state.seconds = clock() - started
         state.epoch += 1
-        scores: dict[str, float] = {}
+        scores, is_kept = {}, False
         if state.epoch % dev_interval == 0 or is_finished(state, plan):
-            scores = on_first(score_dev, run.parser, plan.dev, plan.sources.dev, training.scoring)
+            scores, is_kept = _score_epoch(run)
             # Otherwise this could be the end of the time, with dev not scored.
             state.seconds = clock() - started
-        is_kept = bool(scores) and (training.keep == "last" or scores[training.select] > state.best)
-        if is_kept:
-            state.best, state.best_epoch = scores[training.select], state.epoch
         mean_loss = float(totals[0]) / done
         state.batch, state.loss = 0, 0.0
         fraction = max(state.update / updates, state.seconds / plan.max_time)
@@ -155,6 +158,17 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
             "best": is_kept and training.keep == "best",
         }  # fmt: skip
         yield Epoch(record, scores, is_kept)
+
+
+def _score_epoch(run: Run) -> tuple[dict[str, float], bool]:
+    """Score dev after an epoch; return the scores, and whether to keep the weights."""
+    plan, state, training = run.plan, run.state, run.plan.recipe.training
+    scores = on_first(score_dev, run.parser, plan.dev, plan.sources.dev, training.scoring)
+    state.scored_update = state.update
+    is_kept = training.keep == "last" or scores[training.select] > state.best
+    if is_kept:
+        state.best, state.best_epoch = scores[training.select], state.epoch
+    return scores, is_kept
 
 
 def _update(run: Run, data: Examples, batches: Sequence[np.ndarray], totals: Tensor) -> None:

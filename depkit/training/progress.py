@@ -56,6 +56,7 @@ class Progress:
     def write_epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
         """Write an epoch to the log and a line to stderr.
 
+        record: has no loss if no batch was trained on since an earlier part of a resumed run.
         scores: the dev scores by name; {} if dev was not scored after this epoch.
         """
         with name_file_in_errors(self.path), self.path.open("a", encoding="utf-8") as log:
@@ -63,11 +64,12 @@ class Progress:
         best = "  best" if record["best"] else ""
         score_list = " ".join(f"{name} {score:.2f}" for name, score in scores.items())
         dev = f"  dev {score_list}" if scores else ""
-        self.say(
-            f"{self.label}epoch {record['epoch']:>3}  loss {record['loss']:.3f}{dev}"
-            f"  {record['words_per_second']:,.0f} words/s"
-            f"  {format_duration(record['left'])} left{best}"
-        )
+        loss = speed = ""
+        if "loss" in record:
+            loss = f"  loss {record['loss']:.3f}"
+            speed = f"  {record['words_per_second']:,.0f} words/s"
+            speed += f"  {format_duration(record['left'])} left"
+        self.say(f"{self.label}epoch {record['epoch']:>3}{loss}{dev}{speed}{best}")
 
 
 def _read_epoch(line: str) -> float:

@@ -315,7 +315,7 @@ def train_model(plan: Plan) -> State:
     if (plan.directory / CARD).exists():  # loop.train removes the card before it trains
         progress.say(f"{progress.label}the training is finished already; {result}")
         return state
-    calibration_note = calibrate(plan) if state.best_epoch else ""
+    calibration_note = calibrate(plan)
     write_card(plan, state, calibration_note)
     for line in filter(None, (result, calibration_note)):
         progress.say(progress.label + line)

@@ -30,6 +30,7 @@ from depkit.parsers.model_directory import (
 from depkit.parsers.network import ParserNetwork
 from depkit.training.budget import fit_to_time
 from depkit.training.checkpoint import (
+    CHECKPOINT,
     State,
     check_checkpoint,
     load_state,
@@ -69,6 +70,9 @@ class Run:
 def start(plan: Plan) -> Run | State:
     """Start a run, or resume the one in the directory; return its State if it is finished.
 
+    A run that was interrupted, and is finished now because it is resumed with fewer epochs or less
+    time, is returned as a Run if dev has not been scored with its last weights.
+
     Raises:
         ResumeError: If the run cannot be resumed.
         TrainingError: If the processes of torchrun have different data or settings.
@@ -80,7 +84,10 @@ def start(plan: Plan) -> Run | State:
     origin = _make_origin(plan, vocabulary)
     if saved_state:
         check_origin(plan.directory, saved_state.origin, origin)
-        if is_finished(saved_state, plan):
+        is_scored = saved_state.update == saved_state.scored_update
+        # Without a checkpoint, the run has ended, and so dev was scored at its end.
+        has_ended = is_scored or not (plan.directory / CHECKPOINT).exists()
+        if has_ended and is_finished(saved_state, plan):
             return saved_state
         check_checkpoint(plan.directory)
     run = _make_run(plan, vocabulary, saved_state or State(origin, plan.seed))

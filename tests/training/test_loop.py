@@ -390,6 +390,30 @@ def test_a_large_dev_part_is_scored_after_some_epochs(
     assert [record["epoch"] for record in records if "LAS" in record] == scored
 
 
+@pytest.mark.parametrize(("epochs", "updates", "last"), [(2, 0, 2), (2, 1, 3), (4, 0, 4)])
+def test_a_run_resumed_with_fewer_epochs_ends_with_a_scored_model(
+    epochs, updates, last, tiny, tmp_path, monkeypatch
+):
+    """The run is killed after epoch 2 or in epoch 3, the first that is scored, or after epoch 4."""
+    monkeypatch.setattr(loop, "SMALL_DEV", 0)
+    per_epoch = run(small_recipe(epochs=1), tiny, tmp_path / "one").update
+    directory = tmp_path / "cut"
+    arguments = {"keep_state": False, "progress": Progress(directory, quiet=True)}
+    with kill_training_at(epochs * per_epoch + updates + 1), pytest.raises(Killed):
+        run(small_recipe(epochs=60, keep="last"), tiny, directory, **arguments)
+    recipe = small_recipe(epochs=1, keep="last")
+    state = run(recipe, tiny, directory, resume=True, **arguments)
+    assert (state.epoch, state.best_epoch) == (last, last)
+    assert state.update == epochs * per_epoch + updates
+    parsed = depkit.load(directory, device="cpu", precision="float32").parse(tiny)
+    assert depkit.evaluate(tiny, parsed).LAS == pytest.approx(state.best)
+    assert json.loads((directory / "log.jsonl").read_text().splitlines()[-1])["LAS"] == state.best
+    before = read_files(directory)
+    assert FINISHED in before and CHECKPOINT not in before
+    assert run(recipe, tiny, directory, resume=True, **arguments) == state
+    assert read_files(directory) == before
+
+
 @pytest.mark.parametrize(("large_seconds", "tokens"), [(1.01, 60), (1.6, 46), (4.0, 20)])
 def test_smaller_batches_must_save_time(large_seconds, tokens, tiny, monkeypatch):
     """If no batch fits, batches stay so large that at most half of their time is a fixed cost."""
