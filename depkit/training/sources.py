@@ -199,9 +199,9 @@ def _digest_of_vectors(vectors: WordVectors) -> str:
 
 
 def _describe_files(context: Context, files: Sequence[VectorFile]) -> tuple[Context, str]:
-    """Complete the settings by the layers and width of the files; also return a key of the files.
+    """Complete the settings by the layers and width of the files; also return the files' digest.
 
-    The key does not depend on their paths. Raises ConfigError if layers or width differ.
+    Raises ConfigError if layers or width differ.
     """
     shapes = [describe_features(file.path) for file in files]
     for file, shape in zip(files, shapes, strict=True):
@@ -211,8 +211,7 @@ def _describe_files(context: Context, files: Sequence[VectorFile]) -> tuple[Cont
                 f" {files[0].path} has {shapes[0].layers} layers of {shapes[0].width};"
                 " all files must have the same number of layers and the same width"
             )
-    key = "".join(f"{os.path.getsize(file.path)} {shape}\n" for file, shape in
-                  zip(files, shapes, strict=True))  # fmt: skip
+    key = digest_files(file.path for file in files)
     return replace(context, available=shapes[0].layers, width=shapes[0].width), key
 
 

@@ -1,5 +1,6 @@
 """Sources besides the treebank: training and parsing use the same vectors."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from depkit.parsers.inputs.pretrained import Vectors as VectorSettings
 from depkit.parsers.model_directory import WEIGHTS, ModelError
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import CHECKPOINT
+from depkit.training.origin import ResumeError
 from depkit.training.recipe import adopt_parts
 from depkit.training.schedule import parameter_groups
 from depkit.training.sources import VectorFile, collect_words, load_sources
@@ -263,6 +265,18 @@ def test_elmo_features_of_several_files_are_joined_and_split(tiny, tmp_path):
     narrow = VectorFile(write_features(tmp_path / "c.hdf5", tiny, layers=2), tiny)
     with pytest.raises(ConfigError, match=r"c\.hdf5 has 2 layers of 5"):
         load_sources(recipe, tiny, tiny, CPU, files=[files[0], narrow], say=ignore)
+
+
+def test_a_run_is_not_resumed_with_other_elmo_vectors(tiny, tmp_path):
+    recipe = make_recipe(Inputs(context=Context(source="elmo", top=0)), epochs=1)
+    first, other = (
+        [VectorFile(write_features(tmp_path / f"{seed}.hdf5", tiny, seed), tiny)] for seed in (1, 2)
+    )
+    run(recipe, tiny, tmp_path / "model", files=first)
+    with pytest.raises(ResumeError, match="other vectors, features"):
+        run(recipe, tiny, tmp_path / "model", files=other, resume=True)
+    moved = [VectorFile(shutil.copy(first[0].path, tmp_path / "moved.hdf5"), tiny)]
+    assert run(recipe, tiny, tmp_path / "model", files=moved, resume=True).epoch == 1
 
 
 def write_vectors(path, words, width=4):
