@@ -142,6 +142,12 @@ def load_sources(
                 "inputs.context.source=elmo requires ELMo vectors; name the files with `elmo`"
             )
         context, elmo_key = _describe_files(context, files)
+        own = inputs.context  # with `initial`, the settings of that model
+        if initial and (context.available, context.width) != (own.available, own.width):
+            raise ConfigError(
+                f"{files[0].path} has {context.available} layers of {context.width} numbers, but"
+                f" the initial model reads {own.available} layers of {own.width} numbers"
+            )
         key += elmo_key
     if context.source != "none" and context.top > context.available:
         raise ConfigError(

@@ -279,6 +279,17 @@ def test_a_run_is_not_resumed_with_other_elmo_vectors(tiny, tmp_path):
     assert run(recipe, tiny, tmp_path / "model", files=moved, resume=True).epoch == 1
 
 
+def test_an_initial_model_is_trained_only_with_elmo_vectors_of_its_size(tiny, tmp_path):
+    recipe = make_recipe(Inputs(context=Context(source="elmo", top=0)), epochs=1)
+    files = [VectorFile(write_features(tmp_path / "a.hdf5", tiny), tiny)]
+    run(recipe, tiny, tmp_path / "model", files=files)
+    parser = depkit.load(tmp_path / "model", device="cpu", precision="float32")
+    for sizes, found in (({"width": 7}, "3 layers of 7"), ({"layers": 2}, "2 layers of 5")):
+        others = [VectorFile(write_features(tmp_path / "b.hdf5", tiny, **sizes), tiny)]
+        with pytest.raises(ConfigError, match=rf"b\.hdf5 has {found} numbers, .* 3 layers of 5"):
+            run(recipe, tiny, tmp_path / "second", files=others, initial=parser)
+
+
 def write_vectors(path, words, width=4):
     random = np.random.default_rng(3)
     rows = {word: random.normal(2.0, 3.0, width) for word in words}
