@@ -150,10 +150,13 @@ def load_sources(
             )
         key += elmo_key
     if context.source != "none" and context.top > context.available:
-        raise ConfigError(
-            f"inputs.context.top is {context.top}, but there are {context.available} layers; lower"
-            " it"
-        )
+        if context.layers == "single" or context.top != Context.top:
+            name = files[0].path if files else context.model
+            raise ConfigError(
+                f"inputs.context.top is {context.top}, but {name} has {context.available} layers;"
+                f" set it to {context.available} or less"
+            )
+        context = replace(context, top=context.available)  # the default takes all layers then
     inputs = replace(inputs, context=context)
     recipe = replace(recipe, parser=replace(recipe.parser, inputs=inputs))
     make_groups(inputs)  # raises ConfigError for sizes that do not fit

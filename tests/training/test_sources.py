@@ -14,7 +14,7 @@ from depkit.corpus.io import write
 from depkit.nn.settings import NoEncoder
 from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
-from depkit.parsers.inputs.context import Context
+from depkit.parsers.inputs.context import Context, ContextPart
 from depkit.parsers.inputs.dataset import layout, split_context
 from depkit.parsers.inputs.pretrained import Vectors as VectorSettings
 from depkit.parsers.model_directory import WEIGHTS, ModelError
@@ -290,6 +290,23 @@ def test_an_initial_model_is_trained_only_with_elmo_vectors_of_its_size(tiny, tm
             run(recipe, tiny, tmp_path / "second", files=others, initial=parser)
 
 
+def test_by_default_all_layers_are_read_if_there_are_few(tiny, tmp_path):
+    files = [VectorFile(write_features(tmp_path / "a.hdf5", tiny, layers=3), tiny)]
+
+    def load(**settings):
+        recipe = make_recipe(Inputs(context=Context(source="elmo", **settings)))
+        recipe, sources = load_sources(recipe, tiny, [], CPU, files=files, say=ignore)
+        return recipe.parser.inputs.context, sources.train
+
+    context, vectors = load()
+    assert context.top == 3
+    assert "average of the 3 last layers" in ContextPart(Inputs(context=context)).describe()
+    np.testing.assert_array_equal(vectors, load(top=0)[1])
+    for settings in ({"top": 5}, {"layers": "single"}):
+        with pytest.raises(ConfigError, match=r"a\.hdf5 has 3 layers; set it to 3 or less"):
+            load(**settings)
+
+
 def write_vectors(path, words, width=4):
     random = np.random.default_rng(3)
     rows = {word: random.normal(2.0, 3.0, width) for word in words}
@@ -320,7 +337,7 @@ def test_pretrained_vectors_are_selected_scaled_and_saved(keep, tiny, tmp_path):
     [
         ({"word": 10, "vectors": VectorSettings(file="v.txt")}, "v.txt has vectors of 4 numbers"),
         ({"context": Context(source="elmo")}, "name the files with `elmo`"),
-        ({"top": 5}, r"inputs\.context\.top is 5, but there are 4 layers"),
+        ({"top": 5}, r"inputs\.context\.top is 5, but \S*bert\S* has 4 layers; set it"),
     ],
 )
 def test_settings_that_do_not_fit_are_errors(
