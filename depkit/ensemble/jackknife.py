@@ -112,7 +112,7 @@ def jackknife(
             recipe=recipe, train=[sentences[i] for i in train_indices],
             dev=[sentences[i] for i in dev_indices], directory=directory, device=device,
             sources=sources.select_sentences(sizes, train_indices, dev_indices), seed=job.seed,
-            resume=job.resume, keep_state=job.keep_state,
+            folds=folds, resume=job.resume, keep_state=job.keep_state,
             progress=Progress(directory, job.quiet, name=f"fold {fold + 1} of {folds}"),
         )  # fmt: skip
         with lock_directory(directory), plan.reporter.bar():

@@ -137,7 +137,7 @@ def train_member(
     plan = replace(
         plan, train=[plan.train[i] for i in indices], directory=directory,
         sources=replace(plan.sources.select_sentences(sizes, indices, []), dev=plan.sources.dev),
-        seed=job.seed + member, resume=True, progress=progress,
+        seed=job.seed + member, folds=job.folds, resume=True, progress=progress,
     )  # fmt: skip
     try:
         # A process of an ensemble that was killed may still be writing for a moment.

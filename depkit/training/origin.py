@@ -18,6 +18,7 @@ from depkit.training.recipe import Recipe
 _CHANGEABLE = {"training.epochs", "training.patience", "training.storage"}
 _CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}
 TORCHRUN = "torchrun"  # the setting that contains the number of processes
+SEED, FOLDS = "--seed", "--folds"  # options among the settings; the folds follow from both
 _MAX_NAMED = 3  # maximum number of settings that an error names
 
 
@@ -41,6 +42,7 @@ class Origin:
             name
             for name in self.settings | current.settings
             if name not in _CHANGEABLE
+            and (name != FOLDS or name in self.settings)  # earlier versions did not record it
             and not _same(self.settings.get(name), current.settings.get(name))
         ]
         differences = [
@@ -50,6 +52,8 @@ class Origin:
         ]
         if len(names) > _MAX_NAMED:
             differences.append(f"{len(names) - _MAX_NAMED} more settings that differ")
+        if FOLDS in self.settings and not {SEED, FOLDS}.isdisjoint(names):
+            return ", ".join(differences)  # the sentences differ only because the folds do
         differences += [
             _name_argument(_describe_data(name, name in self.data, name in current.data))
             for name in self.data | current.data
@@ -92,7 +96,7 @@ def check_origin(directory: Path, original: Origin, current: Origin) -> None:
 
 def make_origin(seed: int, tables: Mapping[str, Any], data: Mapping[str, str]) -> Origin:
     """Make an Origin; data: as in Origin, "" for data that the run does not have."""
-    settings = {"--seed": str(seed)} | dict(_flatten(tables))
+    settings = {SEED: str(seed)} | dict(_flatten(tables))
     return Origin(settings, {name: digest for name, digest in data.items() if digest})
 
 

@@ -40,6 +40,7 @@ from depkit.training.checkpoint import (
 from depkit.training.data import digests
 from depkit.training.distributed import fail_together, first_before_others, on_first, share_value
 from depkit.training.origin import (
+    FOLDS,
     Origin,
     check_origin,
     make_origin,
@@ -152,7 +153,10 @@ def _make_origin(plan: Plan, vocabulary: Vocabulary) -> Origin:
         "another teacher or other text": plan.feed.key if plan.feed else "",
         "another --init": digest_weights(initial.network) if initial else "",
     }
-    origin = make_origin(plan.seed, weight_settings(plan.recipe), data_digests)
+    tables = weight_settings(plan.recipe)
+    if plan.folds:
+        tables = {FOLDS: str(plan.folds)} | tables
+    origin = make_origin(plan.seed, tables, data_digests)
     difference = share_value(origin).describe_difference(origin)
     fail_together(
         TrainingError(
@@ -209,9 +213,9 @@ def _fit_batches_to_time(run: Run) -> None:
     run.optimizer.zero_grad()
     if training != recipe.training:
         run.plan = replace(run.plan, recipe=replace(recipe, training=training))
-        run.state.origin = make_origin(
-            run.plan.seed, weight_settings(run.plan.recipe), run.state.origin.data
-        )
+        changed = {"training.batch_tokens": str(training.batch_tokens)}
+        origin = run.state.origin
+        run.state.origin = replace(origin, settings=origin.settings | changed)
         progress.say(
             f"{progress.label}batches of {training.batch_tokens} tokens, because of the time"
         )

@@ -21,6 +21,7 @@ from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.tagger.parser import TaggerParser
 from depkit.training.data import resolve_auto
+from depkit.training.origin import ResumeError
 from depkit.training.recipe import Recipe, Training
 from tests.parsers.inputs.small_transformers import save_bert
 
@@ -146,6 +147,8 @@ def test_a_finished_run_is_not_trained_again(tiny, tmp_path):
     again = jackknife(tiny, recipe, 2, tmp_path, resume=True)
     assert list(map(str, again)) == list(map(str, first)) != list(map(str, tiny))
     assert model.stat().st_mtime_ns == before
+    with pytest.raises(ResumeError, match=r"was started with `folds` 2 \(now 3\); resume it"):
+        jackknife(tiny, recipe, 3, tmp_path, resume=True)
     jackknife(tiny, recipe, 2, tmp_path)
     assert model.stat().st_mtime_ns != before
 

@@ -191,6 +191,16 @@ def test_members_are_reused(tmp_path, monkeypatch):
     assert not (tmp_path / "c" / "fold-1-selfatt").exists()
 
 
+@pytest.mark.parametrize(
+    ("fields", "difference"),
+    [({"folds": 2}, r"`folds` 3 \(now 2\)"), ({"seed": 2}, r"`seed` 1 \(now 2\)")],
+)
+def test_other_folds_are_the_only_difference_that_an_error_names(fields, difference, tmp_path):
+    train_one_member(make_job(tmp_path), 0)
+    with pytest.raises(ResumeError, match=f"was started with {difference}; resume it"):
+        train_one_member(make_job(tmp_path, **fields), 0)
+
+
 def test_training_in_parallel_gives_the_same_weights(trained_job, tmp_path):
     train_ensemble(make_job(tmp_path, device="cpu,cpu"))
     for name in trained_job.names:
