@@ -21,6 +21,7 @@ from depkit.parsers.ensemble_config import Mean
 from depkit.parsers.ensembles import check_combination
 from depkit.parsers.families import get_family
 from depkit.parsers.inputs.dataset import layout
+from depkit.parsers.model_directory import CARD
 from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import State, has_run
 from depkit.training.data import read_data
@@ -157,6 +158,7 @@ def _copy_model(directory: Path, target: Path) -> None:
 
 
 def _find_reusable(directories: Sequence[PathLike], name: str) -> Path | None:
-    """Return the first member of that name in the directories of other ensembles, if any."""
+    """Return the first finished member of that name in other ensembles' directories, if any."""
     paths = (Path(directory, name) for directory in directories)
-    return next((path for path in paths if has_run(path)), None)
+    # The card is the last file that a training writes.
+    return next((path for path in paths if has_run(path) and (path / CARD).exists()), None)

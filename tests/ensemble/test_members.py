@@ -191,6 +191,15 @@ def test_members_are_reused(tmp_path, monkeypatch):
     assert not (tmp_path / "c" / "fold-1-selfatt").exists()
 
 
+def test_an_unfinished_member_is_not_reused(tmp_path, monkeypatch):
+    with kill_training_at(3, KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        train_one_member(make_job(tmp_path / "cut"), 0)
+    monkeypatch.setattr(module, "_copy_model", Mock(side_effect=AssertionError("it is copied")))
+    assert train_one_member(make_job(tmp_path / "new", reuse=[tmp_path / "cut"]), 0).epoch == 2
+    with pytest.raises(AssertionError, match="it is copied"):
+        train_one_member(make_job(tmp_path / "third", reuse=[tmp_path / "new"]), 0)
+
+
 @pytest.mark.parametrize(
     ("fields", "difference"),
     [({"folds": 2}, r"`folds` 3 \(now 2\)"), ({"seed": 2}, r"`seed` 1 \(now 2\)")],
