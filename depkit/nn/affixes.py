@@ -88,7 +88,9 @@ class AffixEmbedding(nn.Module):
         The number is 0 where the affix would be longer than the word by more than one character.
         """
         offset = torch.arange(longest, device=characters.device)  # distance from the end or start
-        position = lengths[:, None] - 1 - offset if from_end else offset.expand(len(lengths), -1)
+        position = (
+            lengths[:, None] - 1 - offset if from_end else offset.expand(lengths.shape[0], -1)
+        )
         selected = characters.gather(1, position.clamp(0, characters.shape[1] - 1))
         # The end of the word is the character 0, which is padding and in no word.
         selected = torch.where(offset < lengths[:, None], self.lower_case[selected], 0)
@@ -103,7 +105,7 @@ class AffixEmbedding(nn.Module):
         classes = self.classes[characters]
         inside = real_positions(lengths, characters.shape[1])
         # Padding is counted in an extra last column, which is then dropped.
-        found = classes.new_zeros(len(classes), self.num_classes + 1)
+        found = classes.new_zeros(classes.shape[0], self.num_classes + 1)
         found = found.scatter(1, torch.where(inside, classes, self.num_classes), 1)
         present = (found[:, :-1] * self.class_bits).sum(1)
         last = classes.gather(1, lengths[:, None] - 1).squeeze(1)

@@ -36,7 +36,7 @@ class CharConcat(nn.Module):
         The arguments are those of `CharLSTM.forward`; `groups` is ignored.
         """
         position = torch.arange(CHARACTERS_PER_END, device=characters.device)
-        position = position.expand(len(characters), -1)
+        position = position.expand(characters.shape[0], -1)
         ends = torch.cat((position, lengths[:, None] - 1 - position), dim=1)  # [words, 16]
         outside = (ends < 0) | (ends >= lengths[:, None])
         selected = characters.gather(1, ends.clamp(0, characters.shape[1] - 1))

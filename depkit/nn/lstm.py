@@ -27,7 +27,7 @@ def reversal_indices(lengths: Tensor, longest: int) -> Tensor:
 def reorder(x: Tensor, indices: Tensor) -> Tensor:
     """Reorder the positions of x, [batch, length, size], by indices from `reversal_indices`."""
     if torch.compiler.is_exporting():  # The exporter loses the shape of the expression below.
-        start = torch.arange(len(x), device=x.device)[:, None] * x.shape[1]
+        start = torch.arange(x.shape[0], device=x.device)[:, None] * x.shape[1]
         positions = indices.view(x.shape[:2]) - start
         return x.gather(1, positions[..., None].expand(-1, -1, x.shape[2]))
     return x.flatten(0, 1).index_select(0, indices).view_as(x)
@@ -101,7 +101,7 @@ def _outputs(lstm: nn.LSTM, x: Tensor, recurrent: Tensor | None) -> Tensor:
         return result
     if recurrent is None:
         return lstm(x)[0]
-    zeros = x.new_zeros(1, len(x), lstm.hidden_size)
+    zeros = x.new_zeros(1, x.shape[0], lstm.hidden_size)
     weights: list[Tensor] = [*lstm.all_weights[0]]
     weights[1] = recurrent
     with warnings.catch_warnings():  # cuDNN warns that every call copies the weights into one block

@@ -160,7 +160,7 @@ class MultiHeadAttention(nn.Module):
         size = self.heads * self.head_size
         query_key, value = self.query_key_value.weight.split((2 * size, size))
         shared = functional.linear(positions.query_vectors.to(x.dtype), query_key)
-        return torch.cat((shared.expand(len(x), -1, -1), functional.linear(x, value)), dim=-1)
+        return torch.cat((shared.expand(x.shape[0], -1, -1), functional.linear(x, value)), dim=-1)
 
 
 class ResidualLayer(nn.Module):
