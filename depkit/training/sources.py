@@ -149,14 +149,7 @@ def load_sources(
                 f" the initial model reads {own.available} layers of {own.width} numbers"
             )
         key += elmo_key
-    if context.source != "none" and context.top > context.available:
-        if context.layers == "single" or context.top != Context.top:
-            name = files[0].path if files else context.model
-            raise ConfigError(
-                f"inputs.context.top is {context.top}, but {name} has {context.available} layers;"
-                f" set it to {context.available} or less"
-            )
-        context = replace(context, top=context.available)  # the default takes all layers then
+    context = _limit_layers(context, files)
     inputs = replace(inputs, context=context)
     recipe = replace(recipe, parser=replace(recipe.parser, inputs=inputs))
     make_groups(inputs)  # raises ConfigError for sizes that do not fit
@@ -222,6 +215,19 @@ def _describe_files(context: Context, files: Sequence[VectorFile]) -> tuple[Cont
             )
     key = digest_files(file.path for file in files)
     return replace(context, available=shapes[0].layers, width=shapes[0].width), key
+
+
+def _limit_layers(context: Context, files: Sequence[VectorFile]) -> Context:
+    """Let the default of `top` take all layers if there are fewer; refuse other numbers above."""
+    if context.source == "none" or context.top <= context.available:
+        return context
+    if context.layers == "single" or context.top != Context.top:
+        name = files[0].path if files else context.model
+        raise ConfigError(
+            f"inputs.context.top is {context.top}, but {name} has {context.available} layers;"
+            f" set it to {context.available} or less"
+        )
+    return replace(context, top=context.available)
 
 
 def _elmo_vectors(
