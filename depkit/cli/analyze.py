@@ -137,7 +137,6 @@ def analyze_command(
         encoding=encoding,
     )  # fmt: skip
     if oracle:
-        options.check_inputs([gold, *preds], quiet)
         others = {
             "by": by, "bins": bins, "preset": preset, "confusion": confusion, "worst": worst,
             "calibration": calibration, "agreement": agreement, "top": top, "rer": rer,
@@ -173,9 +172,8 @@ def analyze_command(
     )
     print_warnings(evaluator, data.evaluations, quiet, verbose, test=test)
     analyses = [evaluator.analyze(data, view) for view in plan.views]
-    calibrated = []
-    if calibration:
-        calibrated.append(measure_calibration(data, plan.metric, plan.calibration_bins))
+    calibrations = [plan.calibration_bins] if calibration else []
+    calibrated = [measure_calibration(data, plan.metric, bins) for bins in calibrations]
     if plot:
         confusions = [x for column in plan.confusion for x in confusion_matrices(data, column)]
         draw_plot([*analyses, *calibrated, *confusions], plot, measure, seed)
@@ -210,6 +208,7 @@ def _print_oracle(
     name = find_metric(metric or evaluator.default_metric, ARCS)
     if plot:
         check_plot_path(plot)
+    options.check_inputs([gold, *preds], quiet)
     records, evaluations = oracle_rows(
         gold, preds, k, name, punct=evaluator.punct, subtypes=evaluator.subtypes,
         predicted=evaluator.predicted, encoding=evaluator.encoding,

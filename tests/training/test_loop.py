@@ -311,7 +311,7 @@ def test_a_finished_run_is_not_changed(keep_state, tiny, tmp_path):
     [
         ({"epochs": 1}, {"epochs": 2}),
         ({"rate": 0.0, "patience": 1}, {"rate": 0.0, "patience": 2}),
-        ({"epochs": 1000, "max_time": 0.1}, {"epochs": 1000, "max_time": 2.0}),
+        ({"epochs": 3, "max_time": 0.001}, {"epochs": 3}),
     ],
 )
 def test_a_finished_run_is_resumed_only_with_its_state(settings, resumed_settings, tiny, tmp_path):
