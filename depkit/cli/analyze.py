@@ -140,7 +140,7 @@ def analyze_command(
         others = {
             "by": by, "bins": bins, "preset": preset, "confusion": confusion, "worst": worst,
             "calibration": calibration, "agreement": agreement, "top": top, "rer": rer,
-            "confidence": confidence, "test": test, "train": train, "where": where,
+            "test": test, "confidence": confidence, "train": train, "where": where,
             "measure": measure, "seed": options.has_seed(context),
         }  # fmt: skip
         _print_oracle(
@@ -172,13 +172,13 @@ def analyze_command(
     )
     print_warnings(evaluator, data.evaluations, quiet, verbose, test=test)
     analyses = [evaluator.analyze(data, view) for view in plan.views]
-    calibrations = [plan.calibration_bins] if calibration else []
-    calibrated = [measure_calibration(data, plan.metric, bins) for bins in calibrations]
+    calibrated, more_choices = [], choices(confidence, test, seed)
+    if calibration:
+        calibrated.append(measure_calibration(data, plan.metric, plan.calibration_bins))
+        more_choices += (("bins", str(plan.calibration_bins)),)
     if plot:
         confusions = [x for column in plan.confusion for x in confusion_matrices(data, column)]
         draw_plot([*analyses, *calibrated, *confusions], plot, measure, seed)
-    more_choices = choices(confidence, test, seed)
-    more_choices += (("bins", str(plan.calibration_bins)),) if calibration else ()
     tables = [*_tables_of_bins(analyses, request), *_other_tables(data, calibrated, request, plan)]
     print_tables(tables, layout, data.signature(*more_choices))
 

@@ -108,8 +108,9 @@ def evaluate_command(
             " and --test",
             param_hint="-b",
         )
-    if options.has_seed(context) and not (confidence or test):
-        raise typer.BadParameter("it needs --confidence or --test", param_hint="--seed")
+    if options.has_seed(context) and not (confidence or test in ("ar", "bootstrap")):
+        message = "it needs --confidence, --test ar or --test bootstrap"
+        raise typer.BadParameter(message, param_hint="--seed")
     name = _find_metric(metric, evaluator) if metric is not None else ""
     options.check_inputs(files, quiet)
     evaluations = evaluator.evaluate(gold, preds)

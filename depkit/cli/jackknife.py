@@ -33,7 +33,7 @@ def jackknife_command(
     """Tag a training file by taggers that have not seen it."""
     if len(elmo or []) > 1:
         raise typer.BadParameter("there is only one TRAIN file", param_hint="--elmo")
-    _check_paths([train, *(elmo or [])], output, work, resume)
+    _check_paths([train, recipe, *(elmo or [])], output, work, resume)
     options.check_inputs([train], quiet)
 
     from depkit.ensemble.jackknife import JackknifeJob, jackknife_file

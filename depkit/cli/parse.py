@@ -137,9 +137,7 @@ def parse_command(
                 param_hint="--enhance",
             )
         from depkit.convert.enhance.request import resolve_conventions
-        from depkit.files.storage import check_overwriting
 
-        check_overwriting([enhance_like], [output])
         conventions = resolve_conventions(enhance_like, enhance.split(",") * bool(enhance))
     if engine in options.FORMER_ENGINES:
         options.note_renaming(f"--engine {engine}", f"--distribute {engine}", quiet)
@@ -167,7 +165,8 @@ def parse_command(
         settings=[*(settings or []), *options.treebank_settings(treebank)], device=device,
         batch_tokens=batch_tokens, threads=threads, encoding=encoding, dependencies=dependencies,
         tokenizer=tokenizer, out_of_fold=out_of_fold, shard=shard, workers=workers,
-        conventions=conventions, skip_done=skip_done, distribute=distribute, address=address,
-        engine=cast(EngineName, engine), precision=precision,
+        conventions=conventions, also_read=[enhance_like], skip_done=skip_done,
+        distribute=distribute, address=address, engine=cast(EngineName, engine),
+        precision=precision,
     )  # fmt: skip
     options.annotate(job, quiet, verbose)

@@ -294,7 +294,10 @@ class _Writer:
         *,
         sources: Iterable[str],
     ) -> None:
-        """Write each part to a file in a directory that is none of the files to read, `sources`."""
+        """Write each part to a file in a directory.
+
+        Raises ConfigError if it would replace one of `sources`, the files to read.
+        """
         first = next(chosen, None)
         if first is None:
             return

@@ -123,7 +123,9 @@ def check_server(server: "Server") -> None:
             with opener.open(f"{server.url}/process", data, timeout=60) as answer:
                 result = json.loads(answer.read())["result"]
         except OSError as error:
-            reason = error.read().decode().strip() if isinstance(error, HTTPError) else error
+            reason = getattr(error, "reason", error)
+            if isinstance(error, HTTPError):
+                reason = error.read().decode().strip()
             raise OSError(f"the model {name} does not answer: {reason}") from None
         if "\tWord\t" not in result:
             raise OSError(f"the model {name} does not answer as it should")

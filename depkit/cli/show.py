@@ -110,7 +110,7 @@ def show_command(
         print_message(f"depkit: note: {same if num_selected else 'no sentence was selected'}")
     if alternatives and num_read and not has_alternatives and not quiet:
         advice = "depkit parse --best N writes them"
-        print_message(f"depkit: note: no sentence has several trees; {advice}")
+        print_message(f"depkit: note: no sentence that was read has several trees; {advice}")
     if verbose and not quiet:
         print_message(f"{num_drawn:,} of {num_read:,} sentences were drawn")
 

@@ -100,6 +100,8 @@ def convert_sentences(
         )
     else:
         sentences = _convert_constituents(sentences, job, numbers)
+    if report:
+        sentences = report.observe(sentences)
     if job.predicted:
         is_rewritten = not job.target or job.target.has_argument_columns
         rewrite = is_rewritten or bool(job.original or job.tags)
@@ -108,6 +110,8 @@ def convert_sentences(
         sentences = retag(sentences, read(job.tags, strict=False), (job.files[0], job.tags))
     if job.original:
         original = read(job.original, strict=False)
+        if report:
+            original = report.observe(original)
         sentences = merge(
             original, sentences, names=(job.original, job.files[0]), tags=job.merge_tags,
             predicted=job.predicted, report=report,
@@ -216,8 +220,6 @@ def _change_format(
     is_empty = True
     width = 0  # of the first sentence
     for sentence in sentences:
-        if report and sentence.format.has_argument_columns:
-            report.has_automatic = True
         try:
             converted = convert(sentence, job.target or sentence.format, job.predicted, report)
             converted = _change_graph(converted, job)

@@ -19,7 +19,7 @@ CoNLL-09 allow none. A sentence that is already in the requested format is retur
 """
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
@@ -50,7 +50,14 @@ class ConversionReport:
     # What belonged to the old trees of sentences that have received new ones, by its name, and was
     # therefore left out: see `Sentence.with_tree`.
     cleared: Counter[str] = field(default_factory=Counter)
-    has_automatic: bool = False  # whether a sentence is in CoNLL-09, which has automatic columns
+    # whether a sentence was read from CoNLL-09, whose predicted columns `predicted` uses
+    has_automatic: bool = False
+
+    def observe(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Yield sentences, and note whether one of them is in CoNLL-09."""
+        for sentence in sentences:
+            self.has_automatic |= sentence.format.has_argument_columns
+            yield sentence
 
     def count_dropped(self, name: str, count: int = 1) -> None:
         """Count dropped cells or lines under a name; an empty name is ignored."""

@@ -77,7 +77,7 @@ PTB = Format("ptb", ())
 # A Parquet file, see `parquet.schema`. Its sentences are in CoNLL-U.
 PARQUET = Format("parquet", ())
 NON_TABULAR = {format.name: format for format in (PTB, PARQUET)}
-INPUT_FORMATS = FORMATS | NON_TABULAR  # those of files that can be read
+INPUT_FORMATS = FORMATS | NON_TABULAR  # the formats of all files that can be read
 
 SUFFIXES = {
     ".conllu": CONLLU,

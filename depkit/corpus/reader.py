@@ -15,7 +15,7 @@ from depkit.files.errors import FormatError
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
-_CR_END = re.compile(r"\r(?=#|[0-9][0-9.-]*\t)")  # a lone CR before what begins a line
+_CR_END = re.compile(r"\r(?=#|[0-9][0-9.-]*\t|\n?\Z)")  # a CR before a comment, a row, or the end
 CR_ENDS = "the lines end with CR instead of LF; convert the file, for example with mac2unix"
 ROWS_BLOCK = 1 << 19  # characters of a block of a file, about 12,000 words; see `blocks`
 _IDS = tuple(str(number) for number in range(1, 1001))
@@ -152,7 +152,7 @@ def parse_block(
         line = start + problem.index - begin
         sent_id = find_comment(block, "sent_id").encode(errors="replace").decode()
         format_error = FormatError(file, line, sent_id, str(problem))
-        if _CR_END.search(block[problem.index]):
+        if len(_CR_END.findall(block[problem.index])) > 1:
             format_error = FormatError(file, line, "", CR_ENDS)
         if strict:
             raise format_error from None
@@ -274,7 +274,7 @@ def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
     expected_ids = _consecutive_ids(len(ids))
     covered = 0  # the last word of the latest range
     num_empty = 0  # the number of empty nodes after the latest word
-    size = sum(map(str.isdigit, ids))  # the number of words
+    size = sum("-" not in text and "." not in text for text in ids)  # the number of words' rows
     for row, text in enumerate(ids):
         if text == expected_ids[len(words)]:
             words.append(row)
@@ -282,7 +282,7 @@ def _find_words(ids: Sequence[str], first: int, format: Format) -> list[int]:
             continue
         if format.has_ranges and (match := _RANGE.fullmatch(text)):
             begin, last = int(match[1]), int(match[2])
-            # That a sentence has no words at all is reported at its end.
+            # If there are no words at all, the error after the loop says so.
             problem = describe_range_fault(
                 begin, last, previous=len(words), covered=covered, end=size or last
             )

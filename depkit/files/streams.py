@@ -263,7 +263,7 @@ def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) 
         colours: Whether colours stay on a terminal, see `terminal.escape_controls`.
 
     Raises:
-        ConfigError: The file would need an unknown compression, such as .zip.
+        ConfigError: The name asks for a compression that depkit does not write, such as .zip.
         OSError: The file cannot be written.
         ValueError: The encoding is unknown.
     """
@@ -282,7 +282,8 @@ def is_written_directly(path: PathLike) -> bool:
 def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
     """Open a stream of the bytes of a file or of stdout; see `open_output`."""
     name = os.fspath(path)
-    check_output_suffix(name)
+    if not is_written_directly(name):
+        check_output_suffix(name)
     if name == "-":
         if sys.stdout is None:
             raise OSError("standard output is closed")

@@ -21,8 +21,8 @@ def find_root_label(train: Sequence[Sentence]) -> str:
 
 
 def index_root_label(root_label: str, labels: "Table") -> int | None:
-    """Return the index of the setting decoder.root_label in the table of relations.
+    """Return the index of the relation decoder.root_label in the table of relations.
 
-    It is None, so that no relation is forbidden, if the table lacks it or has nothing else.
+    None, which forbids no relation, if the table does not have it or has no other relation.
     """
     return labels.indices.get(root_label) if len(labels) > 1 else None

@@ -139,7 +139,7 @@ class Data:
             raise FormatError(self.words.gold.name or "gold", 0, "", message)
 
     def require_metric(self, metric: str) -> None:
-        """Raise FormatError if a metric is of a column that has nothing but `_` in a file."""
+        """Raise FormatError if the column of a metric has nothing but `_` in a file."""
         for system in self.words.systems:
             if metric in TAGS and self.words.is_missing(system, TAGS[metric]):
                 message = (

@@ -176,8 +176,9 @@ class Request:
             ("test", self.test, views and several, _SEVERAL_AND_BINS),
             (
                 "seed", self.has_seed,
-                self.confidence or self.test or (self.plot and (views or self.calibration)),
-                "`confidence`, `test`, or `plot` of a table of bins or `calibration`",
+                self.confidence or self.test in ("ar", "bootstrap")
+                or (self.plot and (views or self.calibration)),
+                "`confidence`, the `test` ar or bootstrap, or a `plot` of bins or of `calibration`",
             ),
         ):  # fmt: skip
             if value and not has_effect:

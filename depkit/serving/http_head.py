@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import BinaryIO
 
 MAX_LINE = 65_536  # bytes
-MAX_FIRST_LINE = MAX_LINE + len("POST  HTTP/1.1\r\n")  # The address can have MAX_LINE bytes.
+MAX_FIRST_LINE = MAX_LINE + len("OPTIONS  HTTP/1.1\r\n")  # The address can have MAX_LINE bytes.
 MAX_HEADERS = 100
 _VERSION = re.compile(rb"HTTP/([0-9])\.([0-9])")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -82,12 +82,12 @@ def read_head(stream: BinaryIO, first_line: bytes) -> Head:
 
 def _split_first_line(line: bytes) -> tuple[str, str, tuple[int, int]]:
     """Return the method, the address and the version of HTTP."""
-    if len(line) > MAX_FIRST_LINE:
+    words = line.rstrip(b"\r\n").split(b" ")
+    if len(line) > MAX_FIRST_LINE or max(map(len, words)) > MAX_LINE:
         raise RequestError(
             HTTPStatus.REQUEST_URI_TOO_LONG,
             f"the address is longer than {MAX_LINE:,} bytes; send the text by POST",
         )
-    words = line.rstrip(b"\r\n").split(b" ")
     match = _VERSION.fullmatch(words[-1]) if len(words) == 3 else None
     if not match:
         raise RequestError(

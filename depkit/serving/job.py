@@ -29,6 +29,7 @@ class Job:
     output: str = "-"
     output_dir: str = ""
     elmo: Sequence[str] = ()
+    also_read: Sequence[str] = ()  # other files that are read, so that no output may replace them
     settings: Sequence[str] = ()
     device: str = "auto"
     batch_tokens: int | None = None

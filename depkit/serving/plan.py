@@ -97,7 +97,7 @@ def resolve(job: Job) -> Plan:
         kinds = [_check_divisible(job, file) for file in job.files]
     paths = [job.output] * len(job.files)
     if not job.output_dir:
-        check_overwriting([*job.files, *job.elmo], paths)
+        check_overwriting([*job.files, *job.elmo, *job.also_read], paths)
     choices = choose_models(job)
     format = _choose_format(job, {model for choice in choices for model in choice.models})
     if job.output_dir:
@@ -108,7 +108,7 @@ def resolve(job: Job) -> Plan:
         names = list(map(shard.name, names)) if shard else names
         _check_names(names)
         paths = [os.path.join(job.output_dir, name) for name in names]
-        check_overwriting([*job.files, *job.elmo], paths)
+        check_overwriting([*job.files, *job.elmo, *job.also_read], paths)
     files = [
         FilePlan(path, output, kind, elmo, choice.models, choice.stream)
         for path, output, kind, elmo, choice in zip(

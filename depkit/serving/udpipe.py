@@ -265,8 +265,9 @@ def _split_format(value: str) -> tuple[str, str]:
 
 
 def _read_options(owner: str, text: str, known: Sequence[str] = ()) -> set[str]:
-    """Return the options that semicolons separate in a text. Raises ParameterError.
+    """Return the options in a text, which semicolons separate.
 
+    Raises ParameterError for an unknown one.
     owner: whose options they are, for the error; known: the options that it has.
     """
     options = {option.strip() for option in text.split(";")} - {""}

@@ -88,7 +88,9 @@ def train_epochs(run: Run) -> Iterator[Epoch | None]:
     updates = count_updates(run.feed, plan.recipe)
     dev_interval = dev_epochs(sum(map(len, plan.dev)), int(run.feed.sizes(0).sum()))
     started = clock() - state.seconds  # including earlier parts of a resumed run
-    if is_finished(state, plan):  # the run is resumed with fewer epochs or less time; see `start`
+    if is_finished(state, plan):  # but its last weights have not been scored; see `start`
+        if plan.leaves_symbols_unseen:
+            network.inputs.reset_unseen(run.feed.data(state.epoch).dataset)
         state.epoch += state.batch > 0  # as if the time had ended within this epoch
         state.batch, state.loss = 0, 0.0
         scores, is_kept = _score_epoch(run)

@@ -18,7 +18,7 @@ from depkit.training.recipe import Recipe
 _CHANGEABLE = {"training.epochs", "training.patience", "training.storage"}
 _CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}
 TORCHRUN = "torchrun"  # the setting that contains the number of processes
-SEED, FOLDS = "--seed", "--folds"  # options among the settings; the folds follow from both
+SEED, FOLDS = "--seed", "--folds"  # options that are compared like settings
 _MAX_NAMED = 3  # maximum number of settings that an error names
 
 
@@ -42,7 +42,8 @@ class Origin:
             name
             for name in self.settings | current.settings
             if name not in _CHANGEABLE
-            and (name != FOLDS or name in self.settings)  # earlier versions did not record it
+            # A run without this setting can be resumed with any number of folds.
+            and (name != FOLDS or name in self.settings)
             and not _same(self.settings.get(name), current.settings.get(name))
         ]
         differences = [
@@ -53,7 +54,7 @@ class Origin:
         if len(names) > _MAX_NAMED:
             differences.append(f"{len(names) - _MAX_NAMED} more settings that differ")
         if FOLDS in self.settings and not {SEED, FOLDS}.isdisjoint(names):
-            return ", ".join(differences)  # the sentences differ only because the folds do
+            return ", ".join(differences)  # Other folds explain other sentences.
         differences += [
             _name_argument(_describe_data(name, name in self.data, name in current.data))
             for name in self.data | current.data

@@ -45,7 +45,7 @@ class Plan:
     device: torch.device
     sources: Sources = field(default_factory=Sources)  # what the recipe needs besides the treebank
     seed: int = 1
-    folds: int = 0  # if `train` is a part of a treebank in folds, their number
+    folds: int = 0  # the number of folds, if `train` is a part of a divided treebank; else 0
     resume: bool = False  # resume the run in the directory, if there is one
     # The maximum number of seconds, including the parts before interruptions. A linear schedule
     # ends with the time or with the epochs, whichever ends sooner.

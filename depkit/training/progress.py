@@ -56,7 +56,7 @@ class Progress:
     def write_epoch(self, record: dict[str, Any], scores: dict[str, float]) -> None:
         """Write an epoch to the log and a line to stderr.
 
-        record: has no loss if no batch was trained on since an earlier part of a resumed run.
+        record: the values of the epoch, without loss and speed if a resumed run only scores dev.
         scores: the dev scores by name; {} if dev was not scored after this epoch.
         """
         with name_file_in_errors(self.path), self.path.open("a", encoding="utf-8") as log:

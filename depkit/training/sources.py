@@ -218,7 +218,10 @@ def _describe_files(context: Context, files: Sequence[VectorFile]) -> tuple[Cont
 
 
 def _limit_layers(context: Context, files: Sequence[VectorFile]) -> Context:
-    """Let the default of `top` take all layers if there are fewer; refuse other numbers above."""
+    """Lower the default of `top` to the number of layers.
+
+    Raises ConfigError if another value of `top` exceeds it.
+    """
     if context.source == "none" or context.top <= context.available:
         return context
     if context.layers == "single" or context.top != Context.top:

@@ -71,8 +71,8 @@ class Run:
 def start(plan: Plan) -> Run | State:
     """Start a run, or resume the one in the directory; return its State if it is finished.
 
-    A run that was interrupted, and is finished now because it is resumed with fewer epochs or less
-    time, is returned as a Run if dev has not been scored with its last weights.
+    If an interrupted run is resumed with fewer epochs or less time than it has used, it is returned
+    as a Run as long as dev has not been scored with its last weights.
 
     Raises:
         ResumeError: If the run cannot be resumed.
@@ -85,10 +85,7 @@ def start(plan: Plan) -> Run | State:
     origin = _make_origin(plan, vocabulary)
     if saved_state:
         check_origin(plan.directory, saved_state.origin, origin)
-        is_scored = saved_state.update == saved_state.scored_update
-        # Without a checkpoint, the run has ended, and so dev was scored at its end.
-        has_ended = is_scored or not (plan.directory / CHECKPOINT).exists()
-        if has_ended and is_finished(saved_state, plan):
+        if is_finished(saved_state, plan) and not _must_be_scored(saved_state, plan):
             return saved_state
         check_checkpoint(plan.directory)
     run = _make_run(plan, vocabulary, saved_state or State(origin, plan.seed))
@@ -122,12 +119,26 @@ def start(plan: Plan) -> Run | State:
 
 def is_finished(state: State, plan: Plan) -> bool:
     """Whether a run has used up its epochs, its patience or its time."""
-    training = plan.recipe.training
-    return (
-        state.epoch >= training.epochs
-        or state.epoch - state.best_epoch >= training.patience
-        or state.seconds > plan.max_time
-    )
+    patience = plan.recipe.training.patience
+    return _is_used_up(state, plan) or state.epoch - state.best_epoch >= patience
+
+
+def _is_used_up(state: State, plan: Plan) -> bool:
+    """Whether a run has used up its epochs or its time."""
+    return state.epoch >= plan.recipe.training.epochs or state.seconds > plan.max_time
+
+
+def _must_be_scored(state: State, plan: Plan) -> bool:
+    """Whether dev is still to be scored with the last weights of a finished run.
+
+    A run that has ended by itself has a card or no checkpoint, and dev was scored at its end.
+    """
+    directory = plan.directory
+    has_ended = (directory / CARD).exists() or not (directory / CHECKPOINT).exists()
+    if has_ended or state.update == state.scored_update:
+        return False
+    # If only its patience is used up, the best model stays as it is.
+    return _is_used_up(state, plan) or not state.best_epoch
 
 
 def complete_vocabulary(plan: Plan) -> Vocabulary:

@@ -43,8 +43,8 @@ class Statistics:
     tokens: int = 0  # multiword ranges plus the words outside of them
     ranges: int = 0  # multiword ranges, such as 1-2
     empty_nodes: int = 0
-    broken: int = 0  # sentences that break the format, with those that have only comments
-    wordless: int = 0  # sentences that have only comments, which `sentences` does not count
+    broken: int = 0  # sentences that break the format, including those with comments only
+    wordless: int = 0  # sentences with comments only, which are not among `sentences`
     unannotated: int = 0  # sentences with a word without a head, and without constituents
     annotated: int = 0  # sentences in which all words have a head
     cyclic: int = 0  # sentences with a cycle

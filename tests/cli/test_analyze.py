@@ -336,7 +336,7 @@ NEEDS_BINS, NEEDS_PAIR = "needs a table of bins", "needs two or more PRED files 
         (["--confusion", "upos", "--confidence"], "needs a table of bins"),
         (["--top", "3"], "needs --confusion"),
         (["--measure", "f1"], "needs --plot"),
-        (["--seed", "5"], "needs --confidence, --test, or --plot"),
+        (["--seed", "5"], "needs --confidence, the --test ar or bootstrap"),
         (["--oracle", "2", "--seed", "5"], "no effect on --oracle"),
         (["--train", "x"], "needs --by frequency"),
         (["--plot", "a.gif"], "not .gif"),

@@ -102,6 +102,10 @@ def test_predicted_columns_need_conll09(tmp_path: Path) -> None:
     assert "no effect" not in run(unnamed, "--predicted", "--to", "conll09")[1]
     unnamed.write_text(P_COLUMNS)
     assert "no effect" not in run(unnamed, "--predicted", "--to", "conllx")[1]
+    words = re.findall(r"(?m)^\d+\t\S+", P_COLUMNS)
+    path.write_text("".join(f"{word}{chr(9) + '_'}{(chr(9) + '_') * 7}\n" for word in words) + "\n")
+    merged = run(unnamed, "--predicted", "--merge", path, "--to", "conllu")[1]
+    assert "no effect" not in merged
 
 
 def test_conll09_keeps_predicates(tmp_path: Path) -> None:

@@ -96,6 +96,8 @@ BROKEN = {
         1,
         "the lines end with CR inst",
     ),
+    "a CR in a cell": (row(1).replace("_", "a\r2\tb", 1), 1, "column"),
+    "a wrong ID after a range": (row("1-3") + row(1) + row(2) + row("x"), 4, "id is 'x'"),
     "CR after comments": ("# sent_id = a\r" + row(1, end="\r") + "\r", 1, r"^f:\d: the lines end"),
     "binary garbage": ("\x7fELF\x02\x01\x01\x00\x00\x00\n\x00\x01\n\n", 1, "1 column instead"),
     "a word before garbage": (row(1) + "\x00\n", 2, "1 column instead"),

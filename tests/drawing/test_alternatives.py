@@ -50,8 +50,8 @@ def test_trees_are_grouped_by_their_ranks(files: tuple[str, str]) -> None:
 
 
 def test_a_file_without_alternatives_gives_a_note(files: tuple[str, str]) -> None:
-    note = "depkit: note: no sentence has several trees; depkit parse --best N writes them\n"
-    assert show(files[0], "--alternatives")[1] == note
+    note = "depkit: note: no sentence that was read has several trees;"
+    assert show(files[0], "--alternatives")[1] == f"{note} depkit parse --best N writes them\n"
     assert show(files[0], "--alternatives", "--quiet")[1] == ""
     assert show(files[1], "--alternatives")[1] == ""
 

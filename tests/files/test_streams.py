@@ -47,7 +47,7 @@ def test_other_compressions_are_named_and_refused(tmp_path):
         ("gzip", gzip.compress(RICH.encode())),
     ):
         path.write_bytes(data)
-        with pytest.raises(FormatError, match=f"compressed with {name}; .* \\.gz or \\.xz"):
+        with pytest.raises(FormatError, match=f"compressed with {name}, .*decompress"):
             list(read(path))
     path.write_text("BZh is not compressed")
     with open_lines(path) as lines:

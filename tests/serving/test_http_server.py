@@ -369,7 +369,7 @@ def test_a_text_that_is_too_long_for_an_address_is_to_be_sent_by_post(server):
     target = path + "x" * (65_536 - len(path))
     status, _, data = ask(server, target)
     assert status == 400 and data.startswith(b"there is no model")
-    status, _, data = ask(server, f"{target}xx")
+    status, _, data = ask(server, f"{target}x")
     assert status == 414
     assert data == b"the address is longer than 65,536 bytes; send the text by POST\n"
 

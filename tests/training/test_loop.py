@@ -414,6 +414,16 @@ def test_a_run_resumed_with_fewer_epochs_ends_with_a_scored_model(
     assert read_files(directory) == before
 
 
+def test_a_run_resumed_with_less_patience_keeps_its_best_model(tiny, tmp_path):
+    per_epoch = run(small_recipe(epochs=1), tiny, tmp_path / "one").update
+    directory = tmp_path / "cut"
+    with kill_training_at(4 * per_epoch + 2), pytest.raises(Killed):
+        run(small_recipe(epochs=60, rate=0.0), tiny, directory)
+    state = run(small_recipe(epochs=60, rate=0.0, patience=1), tiny, directory, resume=True)
+    assert (state.epoch, state.best_epoch, state.update) == (4, 1, 4 * per_epoch)
+    depkit.load(directory, device="cpu")
+
+
 @pytest.mark.parametrize(("large_seconds", "tokens"), [(1.01, 60), (1.6, 46), (4.0, 20)])
 def test_smaller_batches_must_save_time(large_seconds, tokens, tiny, monkeypatch):
     """If no batch fits, batches stay so large that at most half of their time is a fixed cost."""

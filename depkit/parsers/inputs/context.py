@@ -45,7 +45,7 @@ class Context:
     # the mean of the `top` last layers; "mix" takes a weighted sum of them and learns the weights
     layers: Layers = setting("average", needs=OF_VECTORS)
     # see `layers`; with "average" and "mix", 0 takes all layers, including the embedding layer, and
-    # the default takes all layers if there are fewer
+    # the default, 4, takes all layers if there are fewer than 4
     top: int = setting(4, needs=OF_VECTORS)
     # how the vectors of a word's pieces become one vector
     pooling: Literal["first", "last", "mean"] = setting("mean", needs=OF_TRANSFORMER)

@@ -251,7 +251,7 @@ def _find_problem_of_deps(sentence: Sentence, cell: str) -> str:
 def _check_heads(sentence: Sentence, before: Sentence) -> None:
     """Raise FormatError if heads form a new cycle, or if a sentence of CoNLL-U gets a second root.
 
-    before: the sentence before its changes, which may keep its cycles and several roots.
+    before: the sentence before its changes; its cycles and several roots may remain.
     """
     state = [0] * (len(sentence) + 1)  # of each word: 0 for new, 1 on the current path, 2 for done
     state[0] = 2
