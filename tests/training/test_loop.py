@@ -420,7 +420,7 @@ def test_a_run_resumed_with_less_patience_keeps_its_best_model(tiny, tmp_path):
     with kill_training_at(4 * per_epoch + 2), pytest.raises(Killed):
         run(small_recipe(epochs=60, rate=0.0), tiny, directory)
     state = run(small_recipe(epochs=60, rate=0.0, patience=1), tiny, directory, resume=True)
-    assert (state.epoch, state.best_epoch, state.update) == (4, 1, 4 * per_epoch)
+    assert (state.epoch, state.best_epoch, state.update) == (4, 1, 4 * per_epoch + 1)
     depkit.load(directory, device="cpu")
 
 
