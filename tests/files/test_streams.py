@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import lzma
 import zipfile
 
 import pytest
@@ -33,18 +34,21 @@ def test_lines_end_only_at_newlines(tmp_path):
 
 def test_other_compressions_are_named_and_refused(tmp_path):
     path = tmp_path / "a.conllu"
-    archive = io.BytesIO()
+    archive, empty_archive = io.BytesIO(), io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr("a.conllu", RICH)
+    zipfile.ZipFile(empty_archive, "w").close()
     zstandard, lz4 = b"\x28\xb5\x2f\xfd\x04", b"\x04\x22\x4d\x18\x40"
     for name, data in (
         ("bzip2", bz2.compress(RICH.encode())),
         ("bzip2", bz2.compress(b"")),
         ("ZIP", archive.getvalue()),
+        ("ZIP", empty_archive.getvalue()),
         ("Zstandard", zstandard + b"(S (NP a))"),
         ("LZ4", lz4),
         ("7-Zip", b"7z\xbc\xaf\x27\x1c\x00\x04"),
         ("gzip", gzip.compress(RICH.encode())),
+        ("xz", lzma.compress(RICH.encode())),
     ):
         path.write_bytes(data)
         with pytest.raises(FormatError, match=f"compressed with {name}, .*decompress"):
@@ -54,7 +58,9 @@ def test_other_compressions_are_named_and_refused(tmp_path):
         assert list(lines) == ["BZh is not compressed"]
 
 
-@pytest.mark.parametrize("suffix", [".bz2", ".zst", ".ZIP", ".lz4", ".7z"])
+@pytest.mark.parametrize(
+    "suffix", [".bz2", ".zst", ".zstd", ".ZIP", ".lz4", ".lzma", ".7z", ".rar"]
+)
 def test_nothing_is_written_under_the_suffix_of_another_compression(suffix, tmp_path):
     path = tmp_path / f"a.conllu{suffix}"
     with pytest.raises(ConfigError, match=r"cannot be written: .* only files that end in \.gz"):

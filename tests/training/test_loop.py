@@ -27,6 +27,7 @@ from depkit.parsers.graph.config import BiaffineConfig
 from depkit.parsers.graph.network import BiaffineNetwork
 from depkit.parsers.graph.parser import GraphParser
 from depkit.parsers.inputs.batching import length_batches, rounded_length
+from depkit.parsers.inputs.tables import UNKNOWN
 from depkit.parsers.model_directory import WEIGHTS, read_config
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
@@ -412,6 +413,21 @@ def test_a_run_resumed_with_fewer_epochs_ends_with_a_scored_model(
     assert FINISHED in before and CHECKPOINT not in before
     assert run(recipe, tiny, directory, resume=True, **arguments) == state
     assert read_files(directory) == before
+
+
+def test_a_member_that_ends_when_it_is_resumed_has_not_trained_unseen_words(tiny, tmp_path):
+    recipe = small_recipe(epochs=60, keep="last")
+    vocabulary = get_family(recipe.parser).vocabulary(tiny, recipe.parser)
+    arguments = {"vocabulary": vocabulary, "dev": tiny}
+    with kill_training_at(2), pytest.raises(Killed):
+        run(recipe, tiny[:12], tmp_path / "m", **arguments)
+    run(recipe, tiny[:12], tmp_path / "m", max_time=1e-9, resume=True, **arguments)
+    table = depkit.load(tmp_path / "m", "cpu", precision="float32").network.inputs.word.weight
+    seen = {form.lower() for sentence in tiny[:12] for form in sentence.form}
+    unseen = [word for word in vocabulary.words.symbols[3:] if word not in seen]
+    assert unseen
+    for word in unseen:
+        assert torch.equal(table[vocabulary.words.get(word)], table[UNKNOWN]), word
 
 
 def test_a_run_resumed_with_less_patience_keeps_its_best_model(tiny, tmp_path):
