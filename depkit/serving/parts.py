@@ -22,8 +22,8 @@ TASK_BLOCKS = 4  # the number of blocks in a task
 # describes the files and the models of that file by themselves, and the other fields say how the
 # work is divided, which does not change the results. New fields of a job are recorded.
 _NOT_RECORDED = {
-    "files", "models", "tokenizer", "elmo", "output", "output_dir", "threads", "workers",
-    "distribute", "address", "skip_done",
+    "files", "models", "tokenizer", "elmo", "also_read", "output", "output_dir", "threads",
+    "workers", "distribute", "address", "skip_done",
 }  # fmt: skip
 
 

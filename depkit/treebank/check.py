@@ -127,7 +127,7 @@ class Checker:
 
     def _check_sentence(self, sentence: Sentence) -> Iterator[Finding]:
         if _has_cr_ends(sentence):  # All other findings would follow from this one.
-            yield self._finding("format", (sentence.file, sentence.line, ""), CR_ENDS)
+            yield self._finding("line-end-cr", (sentence.file, sentence.line, ""), CR_ENDS)
             return
         problems = sorted(self._find_problems(sentence))
         if sentence.problem and not any(problem.code in ERRORS for problem in problems):

@@ -28,6 +28,7 @@ ERRORS: dict[str, str] = {
     "empty-node": "an empty node out of sequence",
     "no-form": "a word without a FORM",
     "brackets": "a bracketed tree that is malformed or has no words",
+    "line-end-cr": "lines that end in CR",
     "format": "any other reason why the sentence cannot be read",
     "head": "a HEAD that is not a number",
     "head-range": "a HEAD that is not a word of the sentence",

@@ -209,7 +209,8 @@ def test_a_finished_file_depends_on_every_option_of_the_job(tmp_path):
     for name, value in changes.items():
         other = replace(plan, job=replace(job, **{name: value}))
         assert not FinishedFiles(other).is_done(0), name
-    whole = {"files", "models", "tokenizer", "elmo", "output", "output_dir", "skip_done"}
+    whole = {"files", "models", "tokenizer", "elmo", "also_read"}
+    whole |= {"output", "output_dir", "skip_done"}
     assert {field.name for field in fields(Job)} == changes.keys() | divided.keys() | whole
     enhanced = replace(plan, job=replace(job, conventions=Conventions(types=("case",))))
     FinishedFiles(enhanced).mark_done(0)

@@ -262,7 +262,8 @@ def test_findings_in_other_texts_are_reported(code: str, line: int, bad: str, go
 def test_every_code_is_tested() -> None:
     tested = {row[0] for row in [*DAMAGED, *UD_DAMAGED, *OTHER_TEXTS]}
     elsewhere = set(
-        "brackets unreadable format not-conllu train-overlap unseen-tag unseen-relation".split()
+        "brackets unreadable format line-end-cr not-conllu"
+        " train-overlap unseen-tag unseen-relation".split()
     )
     assert tested | elsewhere == set(CODES)
     assert not tested & elsewhere
@@ -302,7 +303,7 @@ def test_all_findings_in_a_text(text: str) -> None:
 
 def test_lines_that_end_with_cr_are_one_finding() -> None:
     (finding,) = check(GOOD.replace("\n", "\r"))
-    assert (finding.code, finding.line, finding.sent_id) == ("format", 1, "")
+    assert (finding.code, finding.line, finding.sent_id) == ("line-end-cr", 1, "")
     assert finding.message.startswith("the lines end with CR instead of LF; convert the file")
 
 
