@@ -60,7 +60,9 @@ class Tagging:
             tags: As for `columns_to_predict`.
         """
         rows, positions = np.empty((2, 0), dtype=np.int64) if unknown is None else unknown
-        starts = np.searchsorted(rows, np.arange(len(sentences) + 1))
+        starts = np.searchsorted(rows, np.arange(len(sentences) + 1)).tolist()
+        indices = (positions - 1).tolist()  # of the words that are not in the dictionary
+        candidates = [] if unknown is None else list(self._candidates(best))
         for row, sentence in enumerate(sentences):
             names = columns_to_predict(sentence, tags) & self.names
             columns = {
@@ -72,18 +74,14 @@ class Tagging:
                 columns["lemma"] = column_values(self.respell(sentence), "lemma", scripts)
             elif "lemma" in names:
                 words = slice(starts[row], starts[row + 1])
-                candidates = dict(
-                    zip((positions[words] - 1).tolist(), self._candidates(best, words), strict=True)
-                )
-                columns["lemma"] = self._lemmas(sentence, columns, candidates)
+                of_words = dict(zip(indices[words], candidates[words], strict=True))
+                columns["lemma"] = self._lemmas(sentence, columns, of_words)
             yield columns
 
-    def _candidates(self, best: Mapping[str, np.ndarray], words: slice) -> Iterator[Candidates]:
-        """Yield the candidates of some unknown words; best: the result of `ColumnScores.best`."""
+    def _candidates(self, best: Mapping[str, np.ndarray]) -> Iterator[Candidates]:
+        """Yield the candidates of each unknown word; best: the result of `ColumnScores.best`."""
         symbols = {name: self.vocabulary.columns[name].symbols for name in sorted(self.names)}
-        ends = ("_best", "_score")
-        of_words = {f"{name}{end}": best[f"{name}{end}"][words] for name in symbols for end in ends}
-        return read_candidates(of_words, symbols)
+        return read_candidates(best, symbols)
 
     def _lemmas(
         self,
