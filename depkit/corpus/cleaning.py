@@ -16,16 +16,17 @@ def clean_tree(tree: Tree) -> Tree | None:
     Constituents that contain nothing but empty elements are removed as well. An outer bracket has
     no label, or the label TOP, ROOT or S1. If it contains a single constituent or word, it is
     removed, and its label is the attribute `wrapper` of the result. If several such brackets are
-    nested, all are removed, and `wrapper` is the label of the outermost one. Returns None if there
-    are no words.
+    nested, all are removed, and `wrapper` is the label of the outermost one. The attribute
+    `source` is kept. Returns None if there are no words.
     """
     clean = remove_empty_elements(tree)
     root = clean
     while root and _is_outer(root) and len(root.children) == 1:
         root = root.children[0]
-    if not clean or not root or root is clean:
+    if not clean or not root or clean is root is tree:
         return clean
-    return Tree(root.name, root.children, root.word, root.line, wrapper=clean.name)
+    wrapper = None if root is clean else clean.name
+    return Tree(root.name, root.children, root.word, root.line, wrapper=wrapper, source=tree.source)
 
 
 def _is_outer(tree: Tree) -> bool:

@@ -223,13 +223,15 @@ def write_as_read(
 def bracketed_trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
     """Yield the trees of sentences with the outer bracket of their file.
 
-    They have no empty elements. Raises FormatError for a sentence that has no tree.
+    A tree that was read from a file is written as it stands there, with its empty elements. Raises
+    FormatError for a sentence that has no tree.
     """
     for sentence in sentences:
         if sentence.constituents is None:
             message = "the sentence has no bracketed tree to write; choose another format"
             raise FormatError(*sentence.location(), message)
-        yield restore_wrapper(sentence.constituents)
+        tree = restore_wrapper(sentence.constituents)
+        yield Tree(tree.name, tree.children, tree.word, text=sentence.constituents.source)
 
 
 def write_rows(

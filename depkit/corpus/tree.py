@@ -23,9 +23,11 @@ class Tree:
         text: The text of a whole tree that was read from a single line; "" for all other nodes.
         wrapper: The label of the outer bracket that `cleaning.clean_tree` removed from this tree,
             which can be ""; None if it removed none.
+        source: The text of a whole tree that was read from a file, which can have several lines and
+            also what `cleaning.clean_tree` removed; "" for all other nodes.
     """
 
-    __slots__ = ("name", "children", "word", "line", "text", "wrapper")
+    __slots__ = ("name", "children", "word", "line", "text", "wrapper", "source")
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class Tree:
         *,
         text: str = "",
         wrapper: str | None = None,
+        source: str = "",
     ) -> None:
         self.name = name
         self.children = children
@@ -43,6 +46,7 @@ class Tree:
         self.line = line
         self.text = text
         self.wrapper = wrapper
+        self.source = source
 
     def __str__(self) -> str:
         """Return the text of the tree as it was read, or else as `write_tree` writes it."""
@@ -66,7 +70,7 @@ class Tree:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a flat list, because a tree can be deeper than pickle's recursion allows."""
         nodes = [(x.name, len(x.children), x.word, x.line) for x in self.nodes()]
-        return tree_from_nodes, (nodes, self.text, self.wrapper)
+        return tree_from_nodes, (nodes, self.text, self.wrapper, self.source)
 
     def nodes(self) -> list["Tree"]:
         """Return all nodes: parents before their children, siblings from right to left."""
@@ -82,7 +86,10 @@ class Tree:
 
 
 def tree_from_nodes(
-    nodes: Sequence[tuple[str, int, str, int]], text: str = "", wrapper: str | None = None
+    nodes: Sequence[tuple[str, int, str, int]],
+    text: str = "",
+    wrapper: str | None = None,
+    source: str = "",
 ) -> Tree:
     """Build a tree from its nodes.
 
@@ -91,6 +98,7 @@ def tree_from_nodes(
             `Tree.nodes()`.
         text: The attribute `text` of the tree.
         wrapper: The attribute `wrapper` of the tree.
+        source: The attribute `source` of the tree.
     """
     trees: list[Tree] = []  # a stack of subtrees whose parent has not been built yet
     for name, num_children, word, line in reversed(nodes):
@@ -99,6 +107,7 @@ def tree_from_nodes(
         trees[first_child:] = [Tree(name, trees[first_child:], word, line)]
     trees[0].text = text
     trees[0].wrapper = wrapper
+    trees[0].source = source
     return trees[0]
 
 

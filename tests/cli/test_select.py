@@ -229,8 +229,8 @@ TREES = "( (S (NP (PRP I)) (VP (VBP run))) )\n(S (NP (PRP You)) (VP (VBP run)))\
 def test_bracketed_trees_stay_bracketed_trees(tmp_path):
     source, target = tmp_path / "in.mrg", tmp_path / "out.mrg"
     source.write_text(TREES)
-    kept = TREES.replace(") )", "))").splitlines(keepends=True)
-    assert run(source)[0] == "".join(kept)
+    kept = TREES.splitlines(keepends=True)
+    assert run(source)[0] == TREES
     run(source, "--where", "pattern { X [form=You] }", "-o", target)
     assert target.read_text() == kept[1]
     shares = ("--split", "a=0.5,b=0.5", "--by", "random", "--output-dir", tmp_path)
@@ -239,6 +239,34 @@ def test_bracketed_trees_stay_bracketed_trees(tmp_path):
     assert sorted(parts) == sorted(kept)
     run(source, "-o", tmp_path / "out.conllu")
     assert [sentence.form[0] for sentence in read(tmp_path / "out.conllu")] == ["I", "You"]
+
+
+TRACES = """( (S
+    (NP-SBJ-1 (NNP Kim))
+    (VP (VBZ wants)
+      (S
+        (NP-SBJ (-NONE- *-1))
+        (VP (TO to) (VP (VB sleep)))))))
+"""
+NOT_INDENTED = "(S (NP (PRP We))\n(VP (VBP run) (NP (-NONE- *)))\n)\n"
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_selected_trees_keep_their_lines_and_empty_elements(tmp_path, line_end):
+    source = tmp_path / "in.mrg"
+    source.write_bytes((TRACES + TREES + TRACES).replace("\n", line_end).encode())
+    assert run(source)[0] == TRACES + TREES + TRACES
+    run(source, "--sample", 1, "--by", "random", "-o", tmp_path / "a.mrg")
+    assert (tmp_path / "a.mrg").read_text() in [TRACES, *TREES.splitlines(keepends=True)]
+
+
+def test_trees_that_are_not_indented_become_one_line(tmp_path):
+    source, target = tmp_path / "in.mrg", tmp_path / "out.mrg"
+    source.write_text(NOT_INDENTED + NOT_INDENTED)
+    run(source, "-o", target)
+    assert target.read_text() == NOT_INDENTED.replace(")\n(", ") (") * 2
+    run(target, "--where", "pattern { X [form=We] }", "-o", source)
+    assert source.read_text() == target.read_text()
 
 
 def test_trees_and_rows_are_written_together_if_trees_become_rows(tmp_path):
