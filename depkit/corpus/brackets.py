@@ -2,13 +2,13 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from depkit.corpus.cleaning import clean_tree
+from depkit.corpus.cleaning import EMPTY, clean_tree
 from depkit.corpus.penn import FEATURES, remove_features
 from depkit.corpus.sentence import Sentence, new_sentence
-from depkit.corpus.tree import Tree
+from depkit.corpus.tree import Tree, escape_brackets, tree_from_nodes
 from depkit.files.encodings import BOM, NAME_ENCODING
 from depkit.files.errors import FormatError
 from depkit.files.limits import OBJECT, max_sentence, too_large
@@ -100,6 +100,29 @@ def read_sentences(
             sentence = new_sentence([leaf.form for leaf in leaves], tags, constituents=tree)
         sentence.file, sentence.line = file, tree.line
         yield sentence
+
+
+def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
+    """Return a copy of a clean tree with other tags of its words, in their order.
+
+    Empty elements in its `source` keep their tags.
+    """
+    escaped = list(map(escape_brackets, tags))
+    remaining = escaped.copy()
+    nodes = [
+        (node.name if node.children else remaining.pop(), len(node.children), node.word, node.line)
+        for node in tree.nodes()  # siblings from right to left
+    ]
+    following = iter(escaped)
+
+    def replace(match: re.Match[str]) -> str:
+        if match[1] in (None, EMPTY):
+            return match[0]
+        start, end = (offset - match.start() for offset in match.span(1))
+        return match[0][:start] + next(following) + match[0][end:]
+
+    source = _TOKEN.sub(replace, tree.source)
+    return tree_from_nodes(nodes, wrapper=tree.wrapper, source=source)
 
 
 class _Problem(Exception):

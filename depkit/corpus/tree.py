@@ -111,16 +111,6 @@ def tree_from_nodes(
     return trees[0]
 
 
-def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
-    """Return a copy of a tree with other tags of its words, in their order."""
-    remaining = list(map(escape_brackets, tags))
-    nodes = [
-        (node.name if node.children else remaining.pop(), len(node.children), node.word, node.line)
-        for node in tree.nodes()  # siblings from right to left
-    ]
-    return tree_from_nodes(nodes, wrapper=tree.wrapper)
-
-
 @lru_cache(maxsize=1 << 14)
 def split_label(name: str) -> tuple[str, tuple[str, ...]]:
     """Split a label: `NP-LOC-PRD-3` is ("NP", ("LOC", "PRD")); `-LRB-` is not split.

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, TypeAlias, T
 import numpy as np
 
 from depkit.corpus.blocks import Part
+from depkit.corpus.brackets import with_tags
 from depkit.corpus.cell_checks import check_surrogates
 from depkit.corpus.io import PathLike
 from depkit.corpus.notebook import Sentences
 from depkit.corpus.sentence import Sentence, new_sentence
 from depkit.corpus.text import ParagraphCounter, read_text
-from depkit.corpus.tree import with_tags
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
 from depkit.parsers.chunks import Compute, Prepare, map_batches

@@ -1,7 +1,7 @@
 """A sentence with parts that tagging must not change, and helpers of the tests of tagging."""
 
+from depkit.corpus.brackets import with_tags
 from depkit.corpus.cleaning import restore_wrapper
-from depkit.corpus.tree import with_tags
 from tests.cli.commands import SMALL, set_options
 
 QUICK = [*SMALL, *set_options("training.updates=0")]

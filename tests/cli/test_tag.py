@@ -8,8 +8,9 @@ import pytest
 
 import depkit
 from depkit.cli.main import run
+from depkit.corpus.brackets import with_tags
 from depkit.corpus.sentence import new_sentence
-from depkit.corpus.tree import Tree, with_tags
+from depkit.corpus.tree import Tree
 from depkit.ensemble import jackknife
 from tests.cli.commands import ON_CPU, assert_fails
 from tests.cli.tagging import QUICK, clear_columns, remove_tags, write_rich
@@ -116,17 +117,19 @@ def test_a_full_disk_is_reported(model, capfd):
 
 
 def test_trees_are_kept_with_other_tags(tmp_path, capfd):
-    """Labels with functions and features, brackets around trees and words stay as they are."""
+    """Labels with functions and features, brackets around trees, words, empty elements and lines
+    stay as they are.
+    """
     file, out = tmp_path / "in.mrg", tmp_path / "out.mrg"
     file.write_text(
         "( (S (NP-SBJ#1##f=x y## (A##g=m## The) (B dog)) (C sleeps) (D 1\\\\/2)))\n"
-        "(TOP (X (A Rain)))\n"
+        "(TOP (X (A Rain)))\n(S\n  (NP (-NONE- *-1) ) (VP\n    (A sleeps) ))\n"
     )
     tag = ["tag", str(file), *ON_CPU]
     assert run([*tag, "-o", str(out)]) == 0
     assert out.read_text() == (
         "( (S (NP-SBJ#1##f=x y## (DT The) (NN dog)) (VBZ sleeps) (CD 1\\\\/2)))\n"
-        "(TOP (X (NN Rain)))\n"
+        "(TOP (X (NN Rain)))\n(S\n  (NP (-NONE- *-1) ) (VP\n    (VBZ sleeps) ))\n"
     )
     assert run(tag) == 0 and run([*tag, "--format", "ptb"]) == 0
     assert capfd.readouterr().out == 2 * out.read_text()

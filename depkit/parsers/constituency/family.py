@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depkit.corpus.brackets import with_tags
 from depkit.corpus.sentence import Sentence
-from depkit.corpus.tree import Tree, with_tags
+from depkit.corpus.tree import Tree
 from depkit.files.errors import FormatError
 from depkit.parsers.constituency.config import ConstituencyConfig
 from depkit.parsers.family import Family, Scoring
