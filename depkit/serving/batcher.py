@@ -46,14 +46,12 @@ class Request:
         annotate: Annotates them. Requests with equal functions are annotated together.
         answers: Lists of results; at the end None, or the error that ended the request.
         is_read: Whether all sentences have been read.
-        is_abandoned: Whether nobody waits for the results.
     """
 
     sentences: Iterator[Sentence]
     annotate: Annotate
     answers: SimpleQueue[list[Any] | Exception | None] = field(default_factory=SimpleQueue)
     is_read: bool = False
-    is_abandoned: bool = False
 
 
 class Batcher:
@@ -132,7 +130,7 @@ class Batcher:
                 if is_gone():
                     raise AbandonedError
         finally:
-            request.is_abandoned = True
+            self._close(request)
 
     def _work(self) -> None:
         requests: list[Request] = []
@@ -153,7 +151,6 @@ class Batcher:
         requests of their clients, if fewer than in that round are open.
         """
         with self.changed:
-            self.open = [request for request in self.open if not request.is_abandoned]
             if len(self.open) < len(last):
                 # There are at least as many clients as requests were open at once. The requests of
                 # the round and those that are open now must not be added up: a client whose request
@@ -169,11 +166,15 @@ class Batcher:
         return len(self.open) >= self.expected or self.is_stopping
 
     def _end(self, request: Request, error: Exception | None = None) -> None:
-        """Hand out the end of a request, or its error; another request can now be opened."""
+        """Close a request and hand out its end, or its error."""
+        self._close(request)
+        request.answers.put(error)
+
+    def _close(self, request: Request) -> None:
+        """Make room for another request. The request may be closed already."""
         with self.changed:
             if request in self.open:
                 self.open.remove(request)
-        request.answers.put(error)
 
     def _do_round(self, requests: Sequence[Request]) -> None:
         """Annotate some sentences of each request."""

@@ -195,8 +195,9 @@ def test_too_many_requests_are_refused(batcher):
 def test_the_time_of_a_request_is_limited_and_its_place_becomes_free(batcher):
     annotate = Annotator()
     assert isinstance(Caller(batcher, annotate, "a", seconds=0.1).finish(), TimeoutError)
+    assert not batcher.open  # although the worker thread is still annotating
     annotate.go.set()
-    wait_for(lambda: not batcher.open)
+    assert Caller(batcher, annotate, "b").finish() == [("b", "X")]
 
 
 def test_a_client_that_has_gone_is_noticed(batcher):
@@ -204,6 +205,19 @@ def test_a_client_that_has_gone_is_noticed(batcher):
     caller = Caller(batcher, annotate, "a", is_gone=lambda: True)
     assert isinstance(caller.finish(), AbandonedError)
     annotate.go.set()
+
+
+def test_a_request_that_is_given_up_is_annotated_to_the_end_of_its_round_only(batcher, monkeypatch):
+    monkeypatch.setattr(module, "ROUND_WORDS", 2)
+    monkeypatch.setattr(module, "MIN_WORDS", 1)
+    annotate = Annotator()
+    caller = Caller(batcher, annotate, *map(str, range(20)), is_gone=lambda: True)
+    assert isinstance(caller.finish(), AbandonedError)
+    callers = [Caller(batcher, annotate, "a") for _ in range(8)]
+    wait_for(lambda: len(batcher.open) == 8)
+    annotate.go.set()
+    assert [caller.finish() for caller in callers] == [[("a", "X")]] * 8
+    assert annotate.calls[:2] == [["0", "1"], ["a"] * 8]
 
 
 def test_stopping_finishes_what_is_under_way_and_refuses_more():
