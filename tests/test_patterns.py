@@ -22,6 +22,7 @@ import pytest
 
 import depkit
 from depkit.corpus import blocks
+from depkit.corpus.emoji import EMOJI
 
 ROOT = Path(depkit.__file__).parent
 SEARCHING = {"search", "finditer", "findall", "sub", "subn", "split"}
@@ -33,6 +34,9 @@ BYTES = 100  # of memory for each character; the list of all matches is counted,
 COMPUTED = {
     ("training/text_variants.py", "pattern"): [
         rf"(?<![^\W\d_])[^\W\d_]+{re.escape(mark)}[^\W\d_]+\W*" for mark in "/("
+    ],
+    ("corpus/text.py", "pattern"): [
+        rf"{EMOJI}|\w[\w\u0301\u200d]*(?:[-'’.]\w[\w\u0301\u200d]*)*|[^\w\s]"
     ],
     ("corpus/blocks.py", "pattern"): [
         pattern for pattern, *_ in (blocks._ROWS, *blocks._SEPARATORS.values())

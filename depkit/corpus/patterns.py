@@ -320,7 +320,7 @@ def find_tokens(text: str, names: Iterable[str]) -> Iterator[Span]:
             last = span[1]
 
 
-def _is_inside_word(character: str) -> bool:
+def continues_word(character: str) -> bool:
     """Whether a character is an accent, a vowel sign or a joiner of letters; "" is none.
 
     Variation selectors are none, because a word can follow an emoji that ends with one.
@@ -349,10 +349,10 @@ def find_matches(text: str, pattern: Pattern) -> Iterator[list[Span]]:
         excluded = {i for match in pattern.excluded.finditer(text) for i in range(*match.span())}
         matches = [match for match in matches if match.end() - 1 not in excluded]
     for match in matches:
-        if _is_inside_word(text[match.start() - 1 : match.start()]):
+        if continues_word(text[match.start() - 1 : match.start()]):
             continue
         following = text[match.end() : match.end() + 2]
-        can_go_on = _ENDING.match(following) or _is_inside_word(following[:1])
+        can_go_on = _ENDING.match(following) or continues_word(following[:1])
         *inner, last = map(match.span, range(1, match.re.groups + 1) or [0])
         is_end = (None if can_go_on else True) if pattern.is_complete else False
         yield [*((*span, pattern.is_complete) for span in inner), (*last, is_end)]

@@ -8,6 +8,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 
 from depkit.corpus.emoji import EMOJI
@@ -373,12 +374,25 @@ def split_at_spaces(texts: list[str]) -> list[list[list[Token]]]:
 def split_by_rule(texts: list[str]) -> list[list[list[Token]]]:
     """Make one sentence of each text, with tokens by a simple rule.
 
-    Sequences of letters and digits are tokens, and so is every other character. This is for models
-    whose treebank has no texts from which a tokenizer can be trained.
+    Words, also with a hyphen, an apostrophe or a full stop inside, are tokens, and so is every
+    other character. This is for models whose treebank has no texts from which a tokenizer can be
+    trained.
     """
-    return [[[(*match.span(), None) for match in _TOKEN.finditer(text)]] for text in texts]
+    tokens = _token_pattern()
+    return [[[(*match.span(), None) for match in tokens.finditer(text)]] for text in texts]
+
+
+@cache
+def _token_pattern() -> re.Pattern[str]:
+    """Return the pattern of a token of `split_by_rule`."""
+    from depkit.corpus.patterns import continues_word  # whose import takes time
+
+    # These ranges contain all accents, vowel signs and joiners of Unicode.
+    codes = chain(range(0x300, 0x20000), range(0xE0100, 0xE01F0))
+    word = rf"\w[\w{''.join(filter(continues_word, map(chr, codes)))}]*"
+    pattern = rf"{EMOJI}|{word}(?:[-'’.]{word})*|[^\w\s]"
+    return re.compile(pattern)
 
 
 _LINE_BREAKS = re.compile(f"[{CONTROLS}\u2028\u2029]")
 _BETWEEN_SPACES = re.compile(r"[^ \t\n\r]+")
-_TOKEN = re.compile(EMOJI + r"|\w+(?:[-'’.]\w+)*|[^\w\s]")

@@ -142,6 +142,15 @@ def test_split_by_rule_separates_punctuation():
     assert [text[start:end] for start, end, _ in tokens] == "Don't , e.g . , ( x-y ) ?".split()
 
 
+@pytest.mark.parametrize(
+    "word", ["हिन्दी", "cafe\u0301s", "l'e\u0301te\u0301", "می\u200cخواهم", "葛\U000e0100"]
+)
+def test_split_by_rule_does_not_cut_accents_vowel_signs_and_joiners_off(word):
+    text = f"{word}, {word}"
+    (((tokens,)),) = text_module.split_by_rule([text])
+    assert [text[start:end] for start, end, _ in tokens] == [word, ",", word]
+
+
 @given(st.text(st.characters(codec="utf-8")), st.integers(1, 5))
 def test_bytes_in_chunks_are_decoded(text, size):
     data = text.encode()
