@@ -136,7 +136,7 @@ def find_ends(text: str, names: Iterable[str]) -> Iterator[int]:
                 continue
             if name in _OUTSIDE and _is_between_marks(text, match.start()):
                 continue
-            if name == LOWER_CASE and _word_before(text, match.start()) in BEFORE_LOWER_CASE:
+            if name == LOWER_CASE and lower_word_before(text, match.start()) in BEFORE_LOWER_CASE:
                 continue
             is_speech = name == "closed sentences" and match[0][0] in "?!"
             needs_capital = is_speech or name in BEFORE_CAPITALS
@@ -227,7 +227,7 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
         yield from (x.start() for x in _PHRASES.finditer(text) if not x[1].isupper())
         if not _is_lower_case(text):
             for match in _AFTER_WORD.finditer(text):
-                word = _word_before(text, match.start())
+                word = lower_word_before(text, match.start())
                 if match[1].isdecimal():
                     is_inner = word in BEFORE_NUMBERS
                 else:
@@ -236,13 +236,17 @@ def find_continuations(text: str, names: Iterable[str]) -> Iterator[int]:
                     yield match.start()
 
 
-def _word_before(text: str, offset: int) -> str:
-    """Return the word before the character at an offset, in lower case.
+def word_before(text: str, offset: int) -> str:
+    """Return the word before the character at an offset.
 
     A long word is cut to its last characters. A word must precede the character.
     """
-    word = text[max(0, offset - _WINDOW) : offset].split()[-1].lstrip(_BEFORE_WORDS)
-    return unicodedata.normalize("NFC", word.lower())
+    return text[max(0, offset - _WINDOW) : offset].split()[-1].lstrip(_BEFORE_WORDS)
+
+
+def lower_word_before(text: str, offset: int) -> str:
+    """Return the word before the character at an offset in lower case, with composed letters."""
+    return unicodedata.normalize("NFC", word_before(text, offset).lower())
 
 
 def _kind_of_initial(text: str, full_stop: int) -> str:

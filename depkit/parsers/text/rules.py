@@ -20,12 +20,14 @@ from depkit.corpus.sentence_ends import (
     MISSING_SPACES,
     find_continuations,
     find_ends,
+    lower_word_before,
     move_end,
+    word_before,
 )
 from depkit.parsers.text.labels import INSIDE, SENTENCE, SINGLE, TOKEN, Labels
 
 WINDOW = 30  # characters before a full stop, or after it, in which the nearest word is looked for
-_FULL_STOP = re.compile(r"(?<=\w)\.(?=\s)")
+_FULL_STOP = re.compile(r"(?<=[\w\u0300-\u036f])\.(?=\s)")  # after a letter, also a decomposed one
 
 
 @dataclass(frozen=True)
@@ -216,8 +218,8 @@ class TextRules:
         for match in _FULL_STOP.finditer(text) if self.final_words else ():
             offset = match.start()
             following = text[offset + 1 : offset + WINDOW].lstrip()[:1]
-            word = _word_before(text, offset)
-            if following.isupper() and word in self.final_words:
+            word = word_before(text, offset)
+            if following.isupper() and unicodedata.normalize("NFC", word) in self.final_words:
                 start = offset - len(word)
                 if not text[max(0, start - WINDOW) : start].rstrip().endswith("."):
                     yield offset
@@ -229,13 +231,13 @@ class TextRules:
         """
         if text[offset] != "." or not offset:
             return False
-        word = "" if text[offset - 1].isspace() else fold_word(_word_before(text, offset))
+        word = "" if text[offset - 1].isspace() else fold_word(word_before(text, offset))
         is_word = word.removeprefix("°").isalpha() and len(word) > 1
         return is_word and word not in self.abbreviated and word not in self.abbreviations
 
     def _ends_abbreviation(self, text: str, full_stop: int) -> bool:
         """Whether what precedes the full stop at an offset is one of `abbreviations`."""
-        return _word_before(text, full_stop).lower() in self.abbreviations
+        return lower_word_before(text, full_stop) in self.abbreviations
 
 
 def split_clitic(word: str) -> tuple[str, str]:
@@ -258,8 +260,3 @@ def fold_word(word: str) -> str:
 
 def _find_starts(pattern: re.Pattern[str], text: str) -> Iterator[int]:
     return (match.start() for match in pattern.finditer(text))
-
-
-def _word_before(text: str, full_stop: int) -> str:
-    """Return the word before the full stop at an offset, or its end if it is long."""
-    return text[max(0, full_stop - WINDOW) : full_stop].split()[-1].lstrip("([\"'«„“‘")

@@ -76,6 +76,19 @@ def test_no_sentence_ends_after_an_abbreviation(monkeypatch):
     assert ends == [[*"c(Ac"], [*"b.ca"], [*"b.ca."], [*"ba.c"]]
 
 
+def test_abbreviations_and_final_words_are_found_in_decomposed_text(monkeypatch):
+    predict_everywhere(2, monkeypatch)
+    text = "(Be\u0301. c"
+    (sentences,) = make_tokenizer(abbreviations=frozenset({"bé"})).segment([text])
+    assert [text[sentence[-1][1] - 1] for sentence in sentences] == [*"(B\u0301c"]
+    predict_everywhere(0, monkeypatch)
+    text = "c (be\u0301. C a. be\u0301. C"
+    (sentences,) = make_tokenizer(final_words=frozenset({"bé"})).segment([text])
+    assert [text[tokens[0][0] : tokens[-1][1]] for tokens in sentences] == [
+        "c (be\u0301.", "C a. be\u0301. C"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "name", "ends"),
     [
