@@ -119,7 +119,7 @@ class Checker:
             if not last_sentence.lines[-1].endswith("\n"):
                 problem = "no newline follows the last line"
             message = f"{problem}; end the file with a blank line"
-            line = last_sentence.line + len(last_sentence.lines) - 1
+            line = last_sentence.row_location(len(last_sentence.lines) - 1)[1]
             yield self._finding("final-blank-line", (file, line, ""), message)
 
     def _finding(self, code: str, location: tuple[str, int, str], message: str) -> Finding:
@@ -131,12 +131,12 @@ class Checker:
             return
         problems = sorted(self._find_problems(sentence))
         if sentence.problem and not any(problem.code in ERRORS for problem in problems):
-            index = sentence.problem.line - sentence.line
+            index = sentence.problem.line - sentence.line + (sentence.lines[0] == BOM)
             problems.append(Problem(index, "format", sentence.problem.message))
         if problems:
             sent_id = shorten_sent_id(sentence.sent_id)
             for index, code, message in problems:
-                line = sentence.line + max(index - (sentence.lines[0] == BOM), 0)
+                line = sentence.row_location(index)[1]
                 yield self._finding(code, (sentence.file, line, sent_id), message)
 
     def _find_problems(self, sentence: Sentence) -> Iterator[Problem]:

@@ -289,6 +289,9 @@ EXACT = {  # a text, and its findings
     replace_once(GOOD, "The cat's asleep.", "Thecat'sasleep ."): (  # each wrong space
         "text-mismatch 3, text-mismatch 4, text-mismatch 7"
     ),
+    "\ufeff" + CONLLX.rstrip("\n"): "byte-order-mark 1, final-blank-line 3",
+    "\ufeff" + CONLLX[:-1]: "byte-order-mark 1, final-blank-line 3",
+    "\ufeff# sent_id = a\n0.1\tx" + 8 * "\t_" + "\n\n": "byte-order-mark 1, no-text 2, format 2",
     MARKED: "byte-order-mark 1, extra-blank-line 1, feats 4, extra-blank-line 12, sent-id 13",
     GOOD + BARE.replace("s1", "t1") + BARE.replace("s1", "t2") + GOOD.replace("s1", "t3"): (
         "deps-sometimes 13"  # one finding per file
