@@ -116,5 +116,6 @@ def find_annotators(sentences: Sequence[Sentence], config: EnsembleConfig) -> np
             f"give the training files of the ensemble, in the same order; it was trained on"
             f" {jackknife.sentences} sentences, but the files contain {len(train)}"
             f"{' different ones' * (len(train) == jackknife.sentences)}"
+            f"{' besides those of dev' * (len(train) < len(sentences))}"
         )
     return annotator

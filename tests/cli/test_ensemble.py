@@ -186,5 +186,7 @@ def test_dev_sentences_of_a_split_are_annotated_by_the_whole_ensemble(tiny):
     config = replace(config, jackknife=replace(config.jackknife, seed=3))  # other folds
     with pytest.raises(ConfigError, match="18 different ones"):
         find_annotators(tiny, config)
+    with pytest.raises(ConfigError, match="but the files contain 14 besides those of dev"):
+        find_annotators(train, config)
     with pytest.raises(ConfigError, match="does not say which sentences"):
         find_annotators(tiny, EnsembleConfig(["a", "b"]))
