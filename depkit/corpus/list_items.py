@@ -21,6 +21,7 @@ _NUMBERS = re.compile(r"\d\s*[–—-]\s+\d")
 
 Mark = tuple[str, int]  # the kind, such as "1." or "-", and the number or that of the letter
 NO_NUMBER = -1
+_FIRST = {"1": (0, 1), "a": (ord("a"), ord("а"))}  # what begins lists of numbers or letters
 
 
 def find_list_items(text: str) -> Iterator[int]:
@@ -83,7 +84,7 @@ def _find_counted(marks: Sequence[Mark | None]) -> set[int]:
         kind, number = mark
         if kind in last and last[kind][1] in {number, number - 1}:
             counted |= {last[kind][0], index}
-        elif index and number not in {0, 1, ord("a"), ord("а")}:
+        elif index and number not in _FIRST[kind[0]]:
             continue
         last[kind] = index, number
     return counted

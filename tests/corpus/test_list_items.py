@@ -52,6 +52,7 @@ def test_items_are_lines_with_marks(marked):
         "We came on the\n12. May\n14. June",
         "We came on the\n12. May\nor on the\n13. May",
         "We came on\n12. May\n13. June\nThis line is longer.",
+        "We came on\n97. May\n98. June\nThis line is longer.",
         "I think that he\n- my best friend -\nwill come to the party tomorrow",
         "— Yes,\n— said he.\nThis line is longer.",
         "From 2010\n– 2015 and\nThis line is longer.",
