@@ -10,7 +10,7 @@ import typer
 
 from depkit.cli.names import ENCODING, name_options
 from depkit.cli.options import Encoding, From, Quiet, check_inputs, progress_bars, verbose_flag
-from depkit.cli.output import print_message
+from depkit.cli.output import count_noun, print_message
 from depkit.cli.tables import Table, render_table
 from depkit.files.progress import ProgressBars, reading_bar
 from depkit.files.streams import open_output
@@ -148,7 +148,7 @@ def _summary(checker: Checker, counts: Counter[str], verbose: bool) -> str:
 
 def _counts_text(counts: dict[str, int]) -> str:
     """Return numbers with their nouns: "2 sentences, 1 word"."""
-    return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in counts.items())
+    return ", ".join(count_noun(count, noun) for noun, count in counts.items())
 
 
 def _json_lines(

@@ -19,7 +19,7 @@ from depkit.cli.options import (
     progress_bars,
     verbose_flag,
 )
-from depkit.cli.output import print_message
+from depkit.cli.output import count_noun, print_message
 from depkit.cli.search import read_pattern
 from depkit.corpus.io import read, write_rows
 from depkit.corpus.sentence import Sentence
@@ -94,19 +94,20 @@ def edit_command(
             any_suffix = overrides_suffix(source, files, output)
             write_rows(results(table), output, encoding, any_suffix=any_suffix)
     if stale_deps:
-        changed = f"{_count(stale_deps, 'tree')} changed, but not the column DEPS of the same words"
+        trees = count_noun(stale_deps, "tree")
+        changed = f"{trees} changed, but not the column DEPS of the same words"
         note(f"{changed}; correct their enhanced dependencies as well")
     if stale_texts:
         rest = "its comment # text has" if stale_texts == 1 else "their comments # text have"
-        changed = f"the forms of {_count(stale_texts, 'sentence')} have changed, but {rest} not"
+        changed = f"the forms of {count_noun(stale_texts, 'sentence')} have changed, but {rest} not"
         note(f"{changed}; check the text and the multiword tokens")
     if not editing.sentences:
         note("nothing has changed")
     if verbose and not quiet:
         counts = () if isinstance(editing, Corrections) else editing.counts()
         for rule, count in counts:
-            print_message(f"{rule.name}: {_count(count, 'application')}")
-        print_message(f"{_count(editing.sentences, 'sentence')} changed")
+            print_message(f"{rule.name}: {count_noun(count, 'application')}")
+        print_message(f"{count_noun(editing.sentences, 'sentence')} changed")
 
 
 def _has_stale_deps(sentence: Sentence, changes: list[Change]) -> bool:
@@ -128,7 +129,7 @@ def _prepare(rules: str, files: list[str], note: Callable[[str], None]) -> Edit 
     if text != rules and are_corrections(text):
         corrections = Corrections(text, rules, files)
         if corrections.undecided:
-            rows = _count(corrections.undecided, "row")
+            rows = count_noun(corrections.undecided, "row")
             note(f"{rules} has no decisions; all {rows} are taken as right")
         return corrections
     try:
@@ -156,10 +157,6 @@ def _check_targets(rules: str, files: list[str], output: str, changes: str) -> N
     if table and table == identity(output):
         message = f"{changes} is also the file of --output; write to another file"
         raise typer.BadParameter(message, param_hint="--changes")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _row(sentence: Sentence, change: Change) -> str:

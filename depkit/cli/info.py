@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from depkit.cli.options import Quiet, verbose_flag
-from depkit.cli.output import for_terminal, print_output
+from depkit.cli.output import count_noun, for_terminal, print_output
 from depkit.cli.tables import render_facts
 from depkit.version import __version__
 
@@ -180,7 +180,7 @@ def _device_text(facts: dict[str, Any]) -> str:
     parts = [facts["device"]]
     if "threads" in facts:
         threads, support = facts["threads"], "native" if facts["bfloat16"] else "not native"
-        parts += [f"{threads} thread{'s' * (threads > 1)}", f"bfloat16 {support}"]
+        parts += [count_noun(threads, "thread"), f"bfloat16 {support}"]
     if "name" in facts:
         parts += [facts["name"], _format_size(facts["memory"])]
     return ", ".join(parts)

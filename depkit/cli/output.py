@@ -37,6 +37,11 @@ def print_output(text: str, colours: bool = False) -> None:
         stream.write(f"{text}\n")
 
 
+def count_noun(number: int, noun: str) -> str:
+    """Return a number with a noun that takes the plural s, such as "2 sentences"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def for_terminal(text: str) -> str:
     """Escape control characters except tabs and line ends if stdout is a terminal."""
     return escape_controls(text, "\n\t") if is_terminal() else text

@@ -22,7 +22,7 @@ from depkit.cli.options import (
     progress_bars,
     verbose_flag,
 )
-from depkit.cli.output import print_message
+from depkit.cli.output import count_noun, print_message
 from depkit.cli.search import prepare_search
 from depkit.corpus.formats import PTB
 from depkit.corpus.io import (
@@ -260,9 +260,10 @@ class _Leakage:
     def report(self, note: Callable[[str], None]) -> None:
         """Print notes on what was left out."""
         for file, count in self.counts.items():
-            note(f"{_sentences(count)} whose text occurs in {file} left out")
+            note(f"{count_noun(count, 'sentence')} whose text occurs in {file} left out")
         if self.unique:
-            note(f"{_sentences(self.repeated)} whose text occurred before left out")
+            sentences = count_noun(self.repeated, "sentence")
+            note(f"{sentences} whose text occurred before left out")
 
 
 class _Writer:
@@ -328,8 +329,4 @@ class _Writer:
         if verbose:
             for name, count, words in zip(self.names, self.sentences, self.words, strict=True):
                 label = f"{name}: " if name else ""
-                print_message(f"{label}{_sentences(count)}, {words:,} words")
-
-
-def _sentences(count: int) -> str:
-    return f"{count:,} sentence{'s' * (count != 1)}"
+                print_message(f"{label}{count_noun(count, 'sentence')}, {words:,} words")
