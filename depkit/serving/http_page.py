@@ -4,6 +4,7 @@ Its forms work without a script. The script replaces a corrected tree without lo
 anew, lets words be chosen in the drawing, and copies and saves trees.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
@@ -14,7 +15,7 @@ from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest_inline
 from depkit.serving.page_sentence import Arcs, render_options, render_sentence
-from depkit.serving.udpipe import Models, ParameterError, Query, ServedModel, split_lines
+from depkit.serving.udpipe import Models, ParameterError, Query, ServedModel
 
 MAX_SENTENCES = 100  # that are shown
 TREES = (1, 3, 5, 10)  # of a sentence, to choose from
@@ -89,7 +90,7 @@ def read_arcs(values: Mapping[str, str]) -> Arcs:
 
 def _fix_arcs(text: str, arcs: Arcs) -> Sentence:
     """Return the sentence of a text in CoNLL-U with only these arcs. Raises ValueError."""
-    lines = split_lines(text.replace("\r\n", "\n"))
+    lines = io.StringIO(text.replace("\r\n", "\n"), newline="\n")
     sentences = list(islice(read(lines, "conllu"), 2))
     if len(sentences) != 1:
         raise ParameterError("the parameter sentence must have one sentence")

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+_BLOCK = 1 << 16  # bytes that are sent together
+
 
 class DeadlineReader(io.RawIOBase):
     """Reads from a socket until a deadline, however few bytes arrive at a time."""
@@ -37,14 +39,14 @@ def send_parts(connection: socket.socket, parts: Iterable[bytes], seconds: float
         connection.sendall(block)
 
 
-def _join_blocks(parts: Iterable[bytes], size: int = 1 << 16) -> Iterator[bytes]:
+def _join_blocks(parts: Iterable[bytes]) -> Iterator[bytes]:
     """Join small parts, so that fewer packets are sent."""
     block: list[bytes] = []
     length = 0
     for part in parts:
         block.append(part)
         length += len(part)
-        if length >= size:
+        if length >= _BLOCK:
             yield b"".join(block)
             block, length = [], 0
     yield b"".join(block)

@@ -6,6 +6,7 @@ tokenizer has the option `presegmented` only, the tagger has none, the parser ha
 addition.
 """
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -301,14 +302,14 @@ def _read(model: ServedModel, data: str, input: str, options: str) -> Iterator[S
         return read_text([data], split_at_spaces, by_line=True, file="data", keep_spaces=True)
     if input == "vertical":
         return _read_vertical(data)
-    return read(split_lines(data), "conllu")
+    return read(io.StringIO(data, newline="\n"), "conllu")
 
 
 def _read_vertical(data: str) -> Iterator[Sentence]:
     """Read one word a line, in its first column; a blank line ends a sentence."""
     words: list[str] = []
     number = 0
-    for line in (*split_lines(data), "\n"):
+    for line in chain(io.StringIO(data, newline="\n"), ["\n"]):
         word = line.partition("\t")[0].strip()
         if word:
             words.append(word)
@@ -316,15 +317,6 @@ def _read_vertical(data: str) -> Iterator[Sentence]:
             number += 1
             yield Sentence.from_words(words, {"sent_id": str(number)})
             words = []
-
-
-def split_lines(data: str) -> Iterator[str]:
-    """Yield the lines of a text with their line ends; only a line feed ends a line."""
-    start = 0
-    while start < len(data):
-        end = data.find("\n", start) + 1 or len(data)
-        yield data[start:end]
-        start = end
 
 
 class _Target:

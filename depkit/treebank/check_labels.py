@@ -32,7 +32,8 @@ def check_labels(table: Table, ud: bool = False, needs_upos: bool = False) -> It
     Args:
         table: The rows of the sentence.
         ud: Whether tags and relations must be those of UD.
-        needs_upos: Whether every word should have a UPOS, because other words of the file have one.
+        needs_upos: Whether every word should have a UPOS, because a word of this or of an earlier
+            sentence of the file has one.
     """
     excluded = {*table.ranges, *table.ragged}
     nodes = [row for row in range(len(table.cells)) if row not in excluded]
@@ -171,8 +172,7 @@ def _check_misc(table: Table) -> Iterator[Problem]:
             yield Problem(index, "misc-repeated", message)
         values = [value for name, _, value in pairs if name == "SpaceAfter"]
         if "NoSpaceAfter=Yes" in parts:
-            is_in_text = row not in inside_ranges and row not in empties
-            advice = "write SpaceAfter=No" if is_in_text else "remove it"
+            advice = "write SpaceAfter=No" if may_have_space_after else "remove it"
             message = f"MISC contains NoSpaceAfter=Yes; {advice}"
         elif values and row in inside_ranges:
             message = "the word is in a multiword range, but has SpaceAfter; move it to the range"

@@ -59,7 +59,7 @@ def _check_ids(table: Table) -> Iterator[Problem]:
     end = max(table.valid_heads)
     for row, cells in enumerate(table.cells):
         index, text = table.line_indices[row], cells[0]
-        if match := WORD.fullmatch(text):
+        if WORD.fullmatch(text):
             words += 1
             # The ID is wrong if it fits neither the row before nor the number of words.
             if int(text) not in (last + 1, words):

@@ -79,8 +79,8 @@ def render_matches(
 
 def _render_sentence(search: Search, graph: Graph, matches: list[Found]) -> str:
     sentence = graph.sentence
-    place = f"{sentence.file}:{sentence.line}" if sentence.file else ""
-    heading = ": ".join(part for part in (place, sentence.sent_id) if part)
+    location = f"{sentence.file}:{sentence.line}" if sentence.file else ""
+    heading = ": ".join(part for part in (location, sentence.sent_id) if part)
     lines = "\n".join(f'<p dir="auto">{_mark(search, graph, found)}</p>' for found in matches)
     matched = _matched_arcs(graph, matches)
     drawn = _MatchedSentence(0, sentence, matched=matched)
@@ -94,9 +94,7 @@ def _render_sentence(search: Search, graph: Graph, matches: list[Found]) -> str:
 
 def _mark(search: Search, graph: Graph, found: Found) -> str:
     """Return the words of a sentence, those of a match marked with the names of their nodes."""
-    names: dict[int, list[str]] = {}
-    for name, position in zip(search.matcher.nodes, found[0], strict=True):
-        names.setdefault(position, []).append(name)
+    names = search.matcher.names_by_position(found)
     words = []
     for position, form in enumerate(graph.columns["form"][1:], start=1):
         word = _text(form or "_")

@@ -7,6 +7,7 @@ from depkit.corpus.sentence import Sentence
 from depkit.corpus.universal import FEATURES
 from depkit.files.errors import FormatError
 from depkit.treebank.check_rows import SPACED
+from depkit.treebank.check_tree import find_cycles
 from depkit.treebank.search.graph import MISC, Edge, Graph, feature_key, parse_features
 
 _COLUMNS = ("form", "lemma", "upos", "xpos")
@@ -253,23 +254,13 @@ def _check_heads(sentence: Sentence, before: Sentence) -> None:
 
     before: the sentence before its changes; its cycles and several roots may remain.
     """
-    state = [0] * (len(sentence) + 1)  # of each word: 0 for new, 1 on the current path, 2 for done
-    state[0] = 2
-    for word in range(1, len(sentence) + 1):
-        path = []
-        while word > 0 and state[word] == 0:
-            state[word] = 1
-            path.append(word)
-            word = sentence.head[word - 1]
-        if word > 0 and state[word] == 1:
-            cycle = sorted(path[path.index(word) :])
-            if any(sentence.head[node - 1] != before.head[node - 1] for node in cycle):
-                problem = f"the heads of the words {', '.join(map(str, cycle))} form a cycle"
-                if len(cycle) == 1:
-                    problem = f"word {word} is its own head"
-                raise FormatError(*sentence.location(word - 1), f"after the changes, {problem}")
-        for done in path:
-            state[done] = 2
+    for cycle in find_cycles(sentence.head):
+        word = cycle[0]
+        if any(sentence.head[node - 1] != before.head[node - 1] for node in cycle):
+            problem = f"the heads of the words {', '.join(map(str, sorted(cycle)))} form a cycle"
+            if len(cycle) == 1:
+                problem = f"word {word} is its own head"
+            raise FormatError(*sentence.location(word - 1), f"after the changes, {problem}")
     roots = [word for word, head in enumerate(sentence.head, start=1) if head == 0]
     if sentence.format.has_ranges and len(roots) > max(1, before.head.count(0)):
         words = ", ".join(map(str, roots))

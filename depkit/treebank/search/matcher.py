@@ -59,6 +59,13 @@ class Matcher:
         # Two edges between the same nodes lead to the same match if the edge has no name.
         return sorted(set(found) if graph.is_enhanced else found) if len(found) > 1 else found
 
+    def names_by_position(self, found: Found) -> dict[int, list[str]]:
+        """Return the names of the nodes of a match, by their positions in the graph."""
+        names: dict[int, list[str]] = {}
+        for name, position in zip(self.nodes, found[0], strict=True):
+            names.setdefault(position, []).append(name)
+        return names
+
     def visit(self, graph: Graph, visit: Callable[[Found], object]) -> None:
         """Call a function with each match, in no order; they need not be in memory together."""
         if graph.is_enhanced:  # in which matches are found repeatedly, see `find`
@@ -217,12 +224,12 @@ class _Planner:
                 return lambda graph, nodes, edges: holds(graph, nodes[slots[0]])
             first, second = slots
             return lambda graph, nodes, edges: holds(graph, nodes[first], nodes[second])
-        places = [
+        bindings = [
             (False, self.nodes[name]) if name in self.nodes else (True, self.edges[name])
             for name in constraint.names
         ]
         return lambda graph, nodes, edges: holds(
-            graph, *((edges if is_edge else nodes)[slot] for is_edge, slot in places)
+            graph, *((edges if is_edge else nodes)[slot] for is_edge, slot in bindings)
         )
 
     def share(self, name: str) -> float:

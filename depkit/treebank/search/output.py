@@ -18,9 +18,7 @@ def mark_words(search: Search, graph: Graph, found: Found, colour: bool = False)
     The line begins with the file, the line and the sent_id of the sentence. colour: whether to use
     the colours of a terminal.
     """
-    names: dict[int, list[str]] = {}
-    for name, position in zip(search.matcher.nodes, found[0], strict=True):
-        names.setdefault(position, []).append(name)
+    names = search.matcher.names_by_position(found)
     words = []
     for position, form in enumerate(graph.columns["form"][1:], start=1):
         word = escape_unprintable(form or "_")
@@ -29,8 +27,8 @@ def mark_words(search: Search, graph: Graph, found: Found, colour: bool = False)
             word = f"{_BOLD}{word}{_PLAIN}" if colour else word
         words.append(word)
     file, line, sent_id = graph.sentence.location()
-    place = f"{file}:{graph.sentence.line or line}" if file else ""
-    where = escape_unprintable(": ".join(part for part in (place, sent_id) if part))
+    location = f"{file}:{graph.sentence.line or line}" if file else ""
+    where = escape_unprintable(": ".join(part for part in (location, sent_id) if part))
     where = f"{_DIM}{where}:{_PLAIN} " if colour and where else f"{where}: " if where else ""
     return where + " ".join(words)
 
