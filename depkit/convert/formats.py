@@ -50,7 +50,7 @@ class ConversionReport:
     # What belonged to the old trees of sentences that have received new ones, by its name, and was
     # therefore left out: see `Sentence.with_tree`.
     cleared: Counter[str] = field(default_factory=Counter)
-    # whether a sentence was read from CoNLL-09, whose predicted columns `predicted` uses
+    # Whether a sentence was read from CoNLL-09, which has automatic columns.
     has_automatic: bool = False
 
     def observe(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:

@@ -23,10 +23,10 @@ def check_parent(path: PathLike) -> None:
 def check_writable(path: PathLike) -> None:
     """Raise OSError or ConfigError if a file cannot be written.
 
-    It is called before a long computation.
-    A temporary file is made and removed again, because permissions alone do not tell: root and
-    network file systems ignore them. `-`, directories, pipes and devices are not checked. For a
-    URL, this only checks that the package that opens it is installed.
+    Call this before a long computation. A temporary file is made and removed again, because
+    permissions alone do not tell: root and network file systems ignore them. `-`, directories,
+    pipes and devices are not checked. For a URL, this only checks that the package that opens it is
+    installed.
     """
     if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
         check_output_suffix(os.fspath(path))

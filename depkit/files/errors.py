@@ -32,7 +32,7 @@ def shorten_sent_id(sent_id: str) -> str:
 
 
 def describe_location(file: str, line: int) -> str:
-    """Return a place in a file as messages name it; line: 0 for the file as a whole."""
+    """Return a location in a file as messages name it; line: 0 for the file as a whole."""
     return f"{file}:{line}" if line else file
 
 

@@ -11,7 +11,7 @@ Root = Literal["auto", "single", "multi"]
 Prob = bool | Literal["local", "marginal"]
 Heads = Literal["predict", "keep"]
 Valid = Literal["", "ud"]
-# The names of two arguments in other places: former names, and those of the families
+# Other names of two arguments: their former names, which the families still use
 OTHER_NAMES = {"decode": "algorithm", "prob": "probabilities"}
 
 

@@ -95,7 +95,7 @@ class Agreement:
 
     Attributes:
         sentences: The number of sentences that both have.
-        identical: How many of them are the same, byte for byte.
+        identical: How many of them are the same, apart from white space at their end.
         only: The numbers of sentences that only one of the two has.
         words: The number of words that both have.
         compared, same: For each column, how many words were compared, and how many have the same

@@ -56,7 +56,7 @@ def choose_text_rules(texts: Sequence[tuple[Text, int]], passages: Sequence[Pass
 def choose_sentence_rules(passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the names of the rules of `corpus.sentence_ends` that treebanks do not contradict.
 
-    At most a tenth of the places that a rule finds contradict it, and for JOINED, ENCLOSED and
+    At most a tenth of the positions that a rule finds contradict it, and for JOINED, ENCLOSED and
     UNFINISHED at most one in a hundred ends of sentences. Of several treebanks, only the one as
     which text is split counts, except for CONTINUATIONS: most are rare, so all treebanks count. For
     abbreviations, only the first counts, too, because in treebanks of speech, sentences can begin

@@ -81,7 +81,7 @@ WARNINGS: dict[str, str] = {
 UD_ERRORS: dict[str, str] = {
     "upos": "a tag that is not one of the 17 of UD",
     "deprel": "a relation that is not one of the 37 of UD",
-    "not-conllu": "a file in CoNLL-X or CoNLL-09",
+    "not-conllu": "a file in CoNLL-X or CoNLL-09, or with bracketed trees",
 }
 
 # These warnings never become errors.

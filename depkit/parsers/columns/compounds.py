@@ -13,7 +13,7 @@ from unicodedata import category
 
 SHARE = 0.01  # the share of lemmas that must have a mark before it is added to others
 # These settings were chosen on the held-out sentences of two treebanks (Finnish-TDT, Korean-GSD).
-ELSEWHERE = 0.3  # the weight of a part that is seen only in another place: last, or before others
+ELSEWHERE = 0.3  # the weight of a part seen only in the other position: last, or before others
 UNKNOWN = 10.0  # the count that is assumed for an unknown part without characters
 PER_CHARACTER = 0.6  # the cost of each of its characters, in units of the entropy of characters
 LONGEST = 20  # characters of a known part

@@ -121,7 +121,7 @@ class Occurrences:
     def count(self, num_nodes: int) -> ColumnCounts:
         """Count the values at nodes. At endings, each form counts once, at forms each occurrence.
 
-        Pairs that occur in several places are added up; those whose sum is 0 or less do not count.
+        Pairs that occur several times are added up; those whose sum is 0 or less do not count.
         """
         keys = self.chains[:, -1] * self.size + self.value
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)

@@ -501,7 +501,7 @@ def _enters(label: LabelCondition) -> Callable[[Graph, int], bool]:
 
 
 def _comparison(operator: str, first: Getter, second: Getter) -> Callable[..., bool]:
-    """Return a function that says whether two features compare as told."""
+    """Return a function that says whether an operator holds between two features."""
 
     def holds(graph: Graph, x: Any, y: Any) -> bool:
         left, right = first(graph, x), second(graph, y)
