@@ -46,6 +46,11 @@ def check_teacher(parser: Parser) -> GraphParser:
                 "the teacher reads tags, which raw text does not have; name a model that reads"
                 " only words"
             )
+        if member.config.inputs.draft:
+            raise TeacherError(
+                "the teacher corrects parses, which raw text does not have; name a model that"
+                " reads only words"
+            )
         if member.config.inputs.context.source == "elmo":
             raise TeacherError(
                 "the teacher reads ELMo vectors, which raw text does not have; name a model that"

@@ -117,6 +117,8 @@ def test_check_teacher_rejects_parsers_that_cannot_be_teachers(tiny):
     check_teacher(parser)
     for inputs, message in (
         (Inputs(tag=8), "reads tags"),
+        # On a treebank, such a parser would read the gold trees.
+        (Inputs(draft=8), "corrects parses"),
         (Inputs(context=Context(source="elmo")), "ELMo"),
     ):
         wrong = replace(parser, config=replace(parser.config, inputs=inputs))
