@@ -14,9 +14,13 @@ from depkit.training.distributed import num_ranks
 from depkit.training.recipe import Recipe
 
 # Settings that may change when a run is resumed: those that determine when the run ends and how its
-# model is stored, and paths of files whose contents are compared by `Sources.key`.
+# model is stored, and names of files whose contents are compared, by `Sources.key` or _DIGEST.
 _CHANGEABLE = {"training.epochs", "training.patience", "training.storage"}
 _CHANGEABLE |= {"inputs.lexicon", "inputs.vectors.file"}
+_CHANGEABLE |= {"inputs.context.model", "inputs.context.revision"}
+# Settings that training has written to describe a transformer
+_DIGEST = "inputs.context.digest"
+_OF_TRANSFORMER = {_DIGEST, "inputs.context.available", "inputs.context.width"}
 TORCHRUN = "torchrun"  # the setting that contains the number of processes
 SEED, FOLDS = "--seed", "--folds"  # options that are compared like settings
 _MAX_NAMED = 3  # maximum number of settings that an error names
@@ -46,6 +50,9 @@ class Origin:
             and (name != FOLDS or name in self.settings)
             and not _same(self.settings.get(name), current.settings.get(name))
         ]
+        is_same_transformer = _DIGEST not in names
+        if not is_same_transformer:
+            names = [name for name in names if name not in _OF_TRANSFORMER]
         differences = [
             f"{_name_argument(name)}{' ' if name.startswith('--') else '='}"
             f"{self.settings.get(name, '(unset)')} (now {current.settings.get(name, 'unset')})"
@@ -53,6 +60,8 @@ class Origin:
         ]
         if len(names) > _MAX_NAMED:
             differences.append(f"{len(names) - _MAX_NAMED} more settings that differ")
+        if not is_same_transformer and "inputs.context.source" not in names:
+            differences.append("another transformer")
         if FOLDS in self.settings and not {SEED, FOLDS}.isdisjoint(names):
             return ", ".join(differences)  # Other folds explain other sentences.
         differences += [

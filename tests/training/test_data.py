@@ -7,6 +7,7 @@ from depkit.corpus.sentence import new_sentence
 from depkit.files.errors import DataError, FormatError
 from depkit.parsers.config import Inputs
 from depkit.parsers.graph.config import BiaffineConfig, Calibration, Decoder
+from depkit.parsers.inputs.context import Context
 from depkit.parsers.settings import ConfigError
 from depkit.parsers.tagger.config import TaggerConfig
 from depkit.parsers.transition.config import TransitionConfig
@@ -186,6 +187,20 @@ def test_origins_differ_if_seed_settings_or_data_differ(
     first = origin(Recipe(BiaffineConfig()), tiny, 1)
     recipe = Recipe(BiaffineConfig(**parser_settings), training=Training(**training_settings))
     assert first.describe_difference(origin(recipe, tiny[train_slice], seed)) == expected
+
+
+def test_transformers_are_the_same_if_their_contents_are():
+    def origin(source="transformer", **context):
+        inputs = Inputs(context=Context(source=source, **context))
+        return make_origin(1, weight_settings(Recipe(BiaffineConfig(inputs))), {})
+
+    run = origin(model="me/bert", revision="0123abc", digest="d1", available=4, width=16)
+    moved = origin(model="/moved", digest="d1", available=4, width=16)
+    other = origin(model="/moved", digest="d2", available=13, width=384)
+    assert run.describe_difference(moved) == ""
+    assert run.describe_difference(other) == "another transformer"
+    none = "inputs.context.source=transformer (now none)"
+    assert run.describe_difference(origin("none")) == none
 
 
 def test_only_names_of_options_become_names_of_arguments():
