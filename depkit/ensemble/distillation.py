@@ -98,7 +98,7 @@ def distill(job: DistillationJob) -> Path:
         if job.verbose:
             progress.say(run.describe_settings(plan.recipe, device))
         remove_abandoned(directory / "text")
-        seconds = run.provide_tokenizer(plan, job.teachers[0], teacher)
+        seconds = run.provide_tokenizer(plan, job.teachers[0], teacher, job.settings)
         plan = _learn_from(teacher, job, replace(plan, max_time=plan.max_time - seconds))
         del teacher  # free its memory for the training of the student
         run.train_model(plan)

@@ -134,7 +134,9 @@ def run_job(job: TrainingJob) -> Path:
         )
         if job.verbose:
             progress.say(describe_settings(plan.recipe, device))
-        seconds = on_first(provide_tokenizer, replace(plan, max_time=max_time), job.init)
+        seconds = on_first(
+            provide_tokenizer, replace(plan, max_time=max_time), job.init, None, job.settings
+        )
         plan = replace(plan, max_time=max_time - seconds)
         if job.seeds == 1:
             train_model(plan)
@@ -276,14 +278,33 @@ def _report_sizes(asked: Training, chosen: Training, words: int, say: Say) -> No
         say(f"for {words:,} words in train: {', '.join(changed)}")
 
 
-def provide_tokenizer(plan: Plan, model: PathLike = "", owner: Parser | None = None) -> float:
+def provide_tokenizer(
+    plan: Plan,
+    model: PathLike = "",
+    owner: Parser | None = None,
+    settings: Sequence[str] | None = (),
+) -> float:
     """Write a tokenizer into the plan's directory: another model's, or one trained on the treebank.
 
-    model: the name of a model whose tokenizer is copied, if it has one; owner: that model, if it is
-    not the plan's initial one. Returns the seconds that training the tokenizer took.
+    Args:
+        plan: The plan; with tokenizer.enabled=false, no tokenizer is written.
+        model: The name of a model whose tokenizer is copied, if it has one.
+        owner: That model, if it is not the plan's initial one.
+        settings: The settings KEY=VALUE of the job; a note names those that a copied tokenizer
+            leaves without effect.
+
+    Returns:
+        The seconds that training the tokenizer took.
     """
     owner = owner or plan.initial
-    if owner and owner.tokenizer:
+    if owner and owner.tokenizer and plan.recipe.tokenizer.enabled:
+        keys = {text.partition("=")[0].strip() for text in settings or ()}
+        keys -= {"tokenizer.enabled", "tokenizer.treebank"}
+        if unused := sorted(key for key in keys if key.startswith("tokenizer.")):
+            plan.reporter.say(
+                f"depkit: note: the tokenizer is that of {model}, so these settings have no effect:"
+                f" {', '.join(unused)}"
+            )
         notes = read_tokenizer_notes(find_model(model))
         scores = {"scores": notes.get("scores")}
         storage = tokenizer.choose_storage(plan)

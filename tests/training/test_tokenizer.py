@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock, call
 
 import numpy as np
 import onnxruntime
@@ -189,6 +190,37 @@ def test_a_copied_tokenizer_is_stored_like_the_parser(tiny, tmp_path):
         with safe_open(directory / TOKENIZER, "np") as file:
             types.append({file.get_slice(name).get_dtype() for name in file.keys()})
     assert "I8" not in types[0] and "I8" in types[1]
+
+
+def test_a_copied_tokenizer_can_be_left_out_and_has_no_settings(tiny, tmp_path):
+    trained, _ = module.train_tokenizer(RECIPE.tokenizer, tiny[:2], tiny[:2], CPU, max_time=1e-9)
+    teacher = tmp_path / "teacher"
+    teacher.mkdir()
+    write_tokenizer(teacher, trained, {})
+    note = (
+        "depkit: note: the tokenizer is that of teacher, so these settings have no effect:"
+        " tokenizer.rate, tokenizer.size"
+    )
+    sizes = [
+        "tokenizer.size=8",
+        "tokenizer.treebank=tiny",
+        "training.rate=0.1",
+        "tokenizer.rate=0.1",
+    ]
+    for enabled, notes in (("true", [call(note)]), ("false", [])):
+        settings = [f"tokenizer.enabled={enabled}", *sizes]
+        directory, progress = tmp_path / enabled, Mock()
+        directory.mkdir()
+        recipe = make_recipe("bilstm", None, settings[:1])
+        plan = Plan(
+            recipe=recipe, train=tiny, dev=tiny, directory=directory, device=CPU, progress=progress
+        )  # fmt: skip
+        owner = SimpleNamespace(tokenizer=trained)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            run.provide_tokenizer(plan, "teacher", owner, settings)
+        assert progress.say.mock_calls == notes
+        assert (directory / TOKENIZER).exists() == bool(notes)
 
 
 def test_a_tokenizer_is_not_trained_again(tiny, tmp_path, monkeypatch):
