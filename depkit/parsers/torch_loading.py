@@ -88,8 +88,9 @@ def load_model_transformer(directory: Path, context: Context, shapes: Shapes) ->
     except TransformerError as error:
         raise ModelError(
             f"the model {directory} needs a transformer, which cannot be loaded: {error}; if the"
-            " transformer is in another directory now, name it with `settings`:"
-            " inputs.context.model=DIRECTORY"
+            ' transformer is in another directory now, set model to it and revision to "" in'
+            f" section [inputs.context] of {directory / CONFIG}, or give depkit parse or"
+            " depkit.load the setting inputs.context.model=DIRECTORY"
         ) from None
     if transformer.digest != context.digest:
         raise ModelError(

@@ -1,6 +1,7 @@
 """Sources besides the treebank: training and parsing use the same vectors."""
 
 import shutil
+import tomllib
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from depkit.parsers.settings import ConfigError
 from depkit.training.checkpoint import CHECKPOINT
 from depkit.training.origin import ResumeError
 from depkit.training.recipe import adopt_parts
+from depkit.training.run import load_initial_model
 from depkit.training.schedule import parameter_groups
 from depkit.training.sources import VectorFile, collect_words, load_sources
 from tests.cli.commands import set_options
@@ -132,11 +134,25 @@ def test_a_moved_transformer_is_found_by_its_new_path(tiny, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path.parent)
     heads = [s.head for s in depkit.load(tmp_path / "model", "cpu", "float32").parse(tiny)]
     (tmp_path / "bert").rename(tmp_path / "new")
-    with pytest.raises(ModelError, match=r"`settings`: inputs\.context\.model"):
-        depkit.load(tmp_path / "model", "cpu")
     settings = [f"inputs.context.model={tmp_path / 'new'}"]
     parser = depkit.load(tmp_path / "model", "cpu", "float32", settings=settings)
     assert [sentence.head for sentence in parser.parse(tiny)] == heads
+
+
+def test_a_transformer_of_the_hub_may_be_in_a_directory_now(tiny, tmp_path):
+    folder = save_bert(tmp_path / "bert")
+    run(make_recipe(Inputs(context=bert_context(folder)), epochs=1), tiny, tmp_path / "model")
+    config = tmp_path / "model" / "config.toml"
+    trained = config.read_text()
+    local = f'model = "{folder}"\nrevision = ""'
+    assert local in trained
+    config.write_text(trained.replace(local, 'model = "./moved"\nrevision = "0123abc"'))
+    parser = depkit.load(tmp_path / "model", "cpu", settings=[f"inputs.context.model={folder}"])
+    assert parser.config.inputs.context == Context(**tomllib.loads(trained)["inputs"]["context"])
+    # `depkit train` has the option --set, but not for the settings of the initial model.
+    for load in (depkit.load, load_initial_model):
+        with pytest.raises(ModelError, match=r'and revision to "" in section \[inputs\.context\]'):
+            load(tmp_path / "model")
 
 
 def test_another_transformer_of_the_same_name_is_rejected(tiny, tmp_path):
