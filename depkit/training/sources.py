@@ -14,6 +14,7 @@ import torch
 from depkit.corpus.io import read
 from depkit.corpus.sentence import Sentence
 from depkit.files.digest import digest, digest_files, digest_forms
+from depkit.files.errors import FormatError
 from depkit.parsers.base import Parser
 from depkit.parsers.columns.lemma_dictionary import extract_readings
 from depkit.parsers.engine.precision import autocast, resolve_precision
@@ -26,7 +27,7 @@ from depkit.parsers.inputs.hidden_layers import context_layers
 from depkit.parsers.inputs.part import Rows, SelectedRows
 from depkit.parsers.inputs.parts import make_groups
 from depkit.parsers.inputs.transformer import Transformer, load_transformer
-from depkit.parsers.inputs.vector_cache import load_or_compute
+from depkit.parsers.inputs.vector_cache import RangeError, load_or_compute
 from depkit.parsers.inputs.word_vectors import WordVectors, read_vectors
 from depkit.parsers.settings import ConfigError
 from depkit.training.recipe import Recipe
@@ -97,7 +98,7 @@ def load_sources(
 
     Raises:
         ConfigError: For settings that do not fit the sources.
-        FormatError: For a damaged file.
+        FormatError: For a damaged file, and for a sentence with a vector that cannot be stored.
         TransformerError: For a transformer that cannot be loaded.
         OSError: For a file that cannot be read.
     """
@@ -251,7 +252,14 @@ def _elmo_vectors(
 
     forms = digest_forms(sentence.form for sentence in sentences)
     key = f"elmo {key} {context.layers} {context.top} {forms}"
-    return load_or_compute(key, layout(sentences)[0], _shape(context), produce, report=say)
+    try:
+        return load_or_compute(key, layout(sentences)[0], _shape(context), produce, report=say)
+    except RangeError as error:
+        raise FormatError(
+            *sentences[error.sentence].location(),
+            f"the ELMo vectors of the sentence {error.problem}; divide all vectors by the same"
+            " number",
+        ) from None
 
 
 def _transformer_vectors(
@@ -282,7 +290,15 @@ def _transformer_vectors(
         f"{transformer.digest} {context.layers} {context.top} {context.pooling} {context.overlap}"
         f" {precision} {forms}{f' {context.depth}' if context.depth else ''}"
     )
-    return load_or_compute(key, sizes, _shape(context), produce, report=say)
+    try:
+        return load_or_compute(key, sizes, _shape(context), produce, report=say)
+    except RangeError as error:
+        raise FormatError(
+            *sentences[error.sentence].location(),
+            f"the vectors of the sentence by the transformer {context.model} {error.problem}; read"
+            " other layers (inputs.context.layers, inputs.context.top), or set"
+            " inputs.context.tune=true, with which vectors are not stored",
+        ) from None
 
 
 def _shape(context: Context) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 import depkit
 from depkit.cli.main import run as depkit_command
 from depkit.corpus.io import write
+from depkit.files.errors import FormatError
 from depkit.nn.settings import NoEncoder
 from depkit.parsers.config import Inputs
 from depkit.parsers.families import get_family
@@ -321,6 +322,24 @@ def test_by_default_all_layers_are_read_if_there_are_few(tiny, tmp_path):
     for settings in ({"top": 5}, {"layers": "single"}):
         with pytest.raises(ConfigError, match=r"a\.hdf5 has 3 layers; set it to 3 or less"):
             load(**settings)
+
+
+def test_vectors_that_cannot_be_stored_are_errors_of_a_sentence(tiny, tmp_path):
+    folder = save_bert(tmp_path / "bert")
+    edit_weights(
+        folder, lambda weights: {n: v * 1e6 if "LayerNorm" in n else v for n, v in weights.items()}
+    )
+    recipe = make_recipe(Inputs(context=bert_context(folder)))
+    with pytest.raises(FormatError, match=r"by the transformer .*bert reach \S+e\+.* other layers"):
+        load_sources(recipe, tiny[:1], [], CPU, say=ignore)
+    path = write_features(tmp_path / "elmo.hdf5", tiny[:3])
+    with pytest.importorskip("h5py").File(path, "r+") as file:
+        file["2"][:] = 7e5
+    recipe = make_recipe(Inputs(context=Context(source="elmo", top=0)))
+    files = [VectorFile(path, tiny[:3])]
+    with pytest.raises(FormatError, match="ELMo vectors of the sentence reach 700000; ") as caught:
+        load_sources(recipe, tiny[:2], tiny[2:3], CPU, files=files, say=ignore)
+    assert (caught.value.file, caught.value.line) == tiny[2].location()[:2]
 
 
 def write_vectors(path, words, width=4):

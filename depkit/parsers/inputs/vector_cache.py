@@ -26,6 +26,20 @@ _MAX_FLOAT16 = 65504.0
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+class RangeError(ValueError):
+    """The vectors of a sentence have a number that float16 cannot represent.
+
+    Attributes:
+        sentence: The index of the sentence.
+        problem: The largest number and the limit, as a text that follows the noun "vectors".
+    """
+
+    def __init__(self, sentence: int, largest: float) -> None:
+        self.sentence = sentence
+        self.problem = f"reach {largest:g}; float16 ends at {_MAX_FLOAT16:.0f}"
+        super().__init__(f"the vectors of sentence {sentence} {self.problem}")
+
+
 def load_or_compute(
     key: str,
     sizes: np.ndarray,
@@ -53,8 +67,8 @@ def load_or_compute(
         A read-only float16 memory map [1 + sum of sizes, layers, width].
 
     Raises:
-        ValueError: Sentences are missing, occur twice or have the wrong shape, or float16 cannot
-            represent their numbers.
+        RangeError: float16 cannot represent the numbers of a sentence.
+        ValueError: Sentences are missing, occur twice or have the wrong shape.
         OSError: The cache directory, which the error names, cannot be written or is full; if
             possible, this is detected before vectors are computed.
     """
@@ -125,8 +139,7 @@ def _fill(features: np.ndarray, sizes: np.ndarray, produce: Produce) -> None:
             raise ValueError(message)
         largest = np.abs(vectors).max(initial=0)
         if not largest <= _MAX_FLOAT16:  # "not <=" instead of ">", so that NaN is also an error
-            limit = f"float16 ends at {_MAX_FLOAT16:.0f}"
-            raise ValueError(f"the vectors of sentence {index} reach {largest:g}; {limit}")
+            raise RangeError(index, float(largest))
         features[start + skipped : start + size] = vectors
     if missing.any():
         first = int(missing.argmax())
