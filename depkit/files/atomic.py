@@ -107,8 +107,7 @@ def _replace_entries(target: Path, source: Path) -> None:
     source: a directory that `temporary_path` has named, in `target`. After an error, everything is
     moved back.
     """
-    old = source.with_name(f"{source.name}.old")
-    old.mkdir()
+    old = Path(tempfile.mkdtemp(dir=source.parent))
     with ExitStack() as undo:
         for start, end in ((target, old), (source, target)):
             for name in os.listdir(start):

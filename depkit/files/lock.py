@@ -8,6 +8,7 @@ whether an existing file is a lock or somebody's data, and it would be needed fo
 """
 
 import errno
+import hashlib
 import os
 import platform
 import re
@@ -25,6 +26,7 @@ from depkit.files.system import is_own, lock_file, open_own, removes_open_files
 LOCK = ".lock"
 _MAX_ATTEMPTS = 100
 _MAX_OWNER = 300  # bytes
+_MAX_NAME = 240  # bytes of a name in that of its temporary directory, which has at most 255
 _OWNER = re.compile(rb"(\d{1,20}( [^\s\0]*)?)?")  # the content of a lock: a process and its machine
 
 
@@ -73,7 +75,7 @@ def temporary_path(target: Path) -> Iterator[Path]:
 
     Raises OSError if that directory cannot be made.
     """
-    remove_abandoned(target.parent, escape(target.name))
+    remove_abandoned(target.parent, target.name)
     folder, file = _make_folder(target)
     try:
         yield folder / target.name
@@ -104,18 +106,27 @@ def is_temporary(name: str, target: str) -> bool:
 
     target: the name of the file.
     """
-    return name.startswith(f".{target}.") and name.endswith(".part")
+    return name.startswith(f".{_shorten(target)}.") and name.endswith(".part")
 
 
 def _prefix(target: Path) -> str:
-    return str(target.with_name(f".{target.name}."))
+    return str(target.with_name(f".{_shorten(target.name)}."))
 
 
-def remove_abandoned(directory: Path, pattern: str = "*") -> None:
-    """Remove the temporary paths of killed processes for targets in a directory.
+def _shorten(name: str) -> str:
+    """Return a target's name; a very long one is cut, with a digest of it at the end."""
+    encoded = os.fsencode(name)
+    if len(encoded) <= _MAX_NAME:
+        return name
+    return f"{name[:50]}.{hashlib.sha256(encoded).hexdigest()[:16]}"
 
-    pattern: a pattern of the targets' names, as for `Path.glob`.
+
+def remove_abandoned(directory: Path, target: str = "") -> None:
+    """Remove the temporary paths of killed processes in a directory.
+
+    target: the name of the file or directory whose temporary paths are removed; "" for all.
     """
+    pattern = escape(_shorten(target)) if target else "*"
     for folder in directory.glob(f".{pattern}.*.part"):
         _remove_if_abandoned(folder)
 

@@ -212,6 +212,28 @@ def test_all_that_killed_processes_left_of_a_target_is_removed(tmp_path):
     assert names(tmp_path) == [".b.1.part", "a[1]"]
 
 
+@pytest.mark.parametrize("name", ["n" * 240, "n" * 254, "\u00fc" * 127, "[" * 254])
+def test_names_of_up_to_255_bytes_are_written(name, tmp_path):
+    first, second, directory = (tmp_path / f"{name}{end}" for end in "abc")
+    for target in (first, second):
+        with atomic(target) as temporary:
+            temporary.write_text("old")
+        temporary.parent.mkdir()
+        (temporary.parent / LOCK).touch()
+    assert len(names(tmp_path)) == 4
+    with atomic(first) as temporary, pytest.raises(OSError) as error, atomic(second) as other:
+        temporary.write_text("new")
+        other.mkdir()
+        other.write_text("new")
+    assert error.value.filename == str(second)
+    for _ in range(2):
+        with atomic_directory(directory) as temporary:
+            (temporary / "file").touch()
+        assert names(directory) == ["file"]
+    assert names(tmp_path) == sorted(path.name for path in (first, second, directory))
+    assert (first.read_text(), second.read_text()) == ("new", "old")
+
+
 def test_the_temporary_directory_of_a_killed_process_is_removed(tmp_path):
     hold = """
 from depkit.files.atomic import temporary_directory
