@@ -306,7 +306,6 @@ class _Writer:
         suffix = "mrg" if is_tree else first[0].sentence.format.name
         paths = [os.path.join(directory, f"{name}.{suffix}") for name in self.names]
         check_overwriting(sources, paths)
-        os.makedirs(directory, exist_ok=True)
         with ExitStack() as stack:
             streams: list[TextIO] = [
                 stack.enter_context(open_output(path, encoding)) for path in paths

@@ -57,15 +57,24 @@ def atomic(path: PathLike) -> Iterator[Path]:
         return
     check_parent(path)
     target = Path(os.path.realpath(path))
-    missing = [parent for parent in Path(path).parents if not parent.exists()]
+    with (
+        _name_target_in_errors(path, target),
+        _make_parents(Path(path)),
+        temporary_path(target) as temporary,
+    ):
+        yield temporary
+        if target.exists():
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+
+
+@contextmanager
+def _make_parents(path: Path) -> Iterator[None]:
+    """Make the missing directories above a path; after an error in the block, remove them again."""
+    missing = [parent for parent in path.parents if not parent.exists()]
     try:
-        with _name_target_in_errors(path, target):
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            with temporary_path(target) as temporary:
-                yield temporary
-                if target.exists():
-                    shutil.copymode(target, temporary)
-                os.replace(temporary, target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
     except BaseException:
         with suppress(OSError):
             for parent in missing:
@@ -79,7 +88,8 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
 
     A directory that exists already is kept, with its permissions, because it may be the current
     directory of a process or a mount point. Only what is in it is replaced. On failure the
-    temporary directory is removed, and what is in `path` stays unchanged.
+    temporary directory is removed, and what is in `path` stays unchanged. Missing directories above
+    it are created, and removed again on failure.
 
     Raises ValueError if `path` is a URL.
     """
@@ -90,15 +100,17 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
     # Within an existing directory, the entries can be moved even if its parent is read-only or on
     # another file system.
     final = target / target.name if is_kept else target
-    with _name_target_in_errors(path, final):
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_path(final) as temporary:
-            temporary.mkdir()
-            yield temporary
-            if is_kept:
-                _replace_entries(target, temporary)
-            else:
-                os.replace(temporary, target)
+    with (
+        _name_target_in_errors(path, final),
+        _make_parents(final),
+        temporary_path(final) as temporary,
+    ):
+        temporary.mkdir()
+        yield temporary
+        if is_kept:
+            _replace_entries(target, temporary)
+        else:
+            os.replace(temporary, target)
 
 
 def _replace_entries(target: Path, source: Path) -> None:

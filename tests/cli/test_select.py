@@ -123,6 +123,14 @@ def test_a_split_by_text_is_stable(tmp_path: Path) -> None:
     assert again == parts
 
 
+def test_after_an_error_no_directory_remains(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.conllu"
+    bad.write_text("1\tA\t_\tX\t_\t_\t7\troot\t_\t_\n\n")
+    parts = ["--split", "a=0.5,b=0.5", "--output-dir", tmp_path / "new" / "parts"]
+    assert isinstance(run.failure(FILE, bad, *parts), FormatError)
+    assert list(tmp_path.iterdir()) == [bad]
+
+
 def test_documents_stay_whole(tmp_path: Path) -> None:
     path = make_treebank(tmp_path / "all.conllu")
     parts = split(path, tmp_path / "parts", "--by", "document")
