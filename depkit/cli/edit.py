@@ -25,7 +25,7 @@ from depkit.corpus.io import read, write_rows
 from depkit.corpus.sentence import Sentence
 from depkit.files.atomic import check_writable
 from depkit.files.progress import reading_bar
-from depkit.files.storage import check_overwriting, file_identity
+from depkit.files.storage import check_overwriting, file_identity, is_stdout
 from depkit.files.streams import open_output
 from depkit.score.table import csv_table
 from depkit.treebank.edit.corrections import Corrections, are_corrections
@@ -57,7 +57,7 @@ def edit_command(
     if dry_run and (output != "-" or changes not in ("", "-")):
         message = "it prints the changes and writes no file"
         raise typer.BadParameter(message, param_hint="--dry-run")
-    if changes == "-" and output == "-" and not dry_run:
+    if is_stdout(changes) and is_stdout(output) and not dry_run:
         message = "the treebank is written to stdout; name a file, or give --dry-run"
         raise typer.BadParameter(message, param_hint="--changes")
     _check_targets(rules, files, output, changes)

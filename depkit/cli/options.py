@@ -13,7 +13,7 @@ from depkit.cli.help import ANALYSIS, DATA, MACHINE, MODEL, OTHER, OUTPUT, TRAIN
 from depkit.cli.output import print_message
 from depkit.corpus.formats import format_from_filename
 from depkit.files.hub import PREFIX
-from depkit.files.storage import is_url
+from depkit.files.storage import is_stdout, is_url
 from depkit.parsers.engine.names import ENGINE_VARIABLE, EngineName, Precision
 
 if TYPE_CHECKING:
@@ -380,7 +380,7 @@ def progress_bars(quiet: bool, files: Sequence[str], output: str = "") -> "Progr
     from depkit.files.progress import ProgressBars
 
     reads_keyboard = "-" in files and sys.stdin is not None and sys.stdin.isatty()
-    writes_terminal = output == "-" and sys.stdout is not None and sys.stdout.isatty()
+    writes_terminal = is_stdout(output) and sys.stdout is not None and sys.stdout.isatty()
     return ProgressBars(quiet or reads_keyboard or writes_terminal)
 
 

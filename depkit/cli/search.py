@@ -26,7 +26,7 @@ from depkit.drawing.report.matches import render_matches
 from depkit.files.atomic import check_writable
 from depkit.files.encodings import BOM
 from depkit.files.progress import reading_bar
-from depkit.files.storage import check_overwriting
+from depkit.files.storage import check_overwriting, is_stdout
 from depkit.files.streams import open_lines, open_output
 from depkit.score.table import csv_table
 from depkit.score.words import Where
@@ -101,7 +101,7 @@ def search_command(
             with open_output(output) as stream:
                 stream.writelines(render_matches(search, read_pattern(pattern, ""), results()))
         else:
-            colour = output == "-" and needs_colour("auto")
+            colour = is_stdout(output) and needs_colour("auto")
             with open_output(output, colours=chosen == "text") as stream:
                 _write_matches(search, results(), stream, (chosen, columns, colour))
     if verbose and not quiet:

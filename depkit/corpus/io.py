@@ -31,7 +31,7 @@ from depkit.corpus.tree import Tree
 from depkit.files.arrival import make_arrival_test
 from depkit.files.encodings import BOM
 from depkit.files.errors import FormatError
-from depkit.files.storage import PathLike
+from depkit.files.storage import PathLike, is_stdout
 from depkit.files.streams import (
     decode_lines,
     lines_on_arrival,
@@ -353,7 +353,7 @@ def write(
     """
     if isinstance(target, str | os.PathLike):
         if parquet or format_from_filename(os.fspath(target)) is PARQUET:
-            if os.fspath(target) == "-" and sys.stdout and sys.stdout.isatty():
+            if is_stdout(target) and sys.stdout and sys.stdout.isatty():
                 raise ValueError("a terminal cannot show Parquet; name an output file")
             with open_binary_output(target) as binary:
                 return write_parquet(sentences, binary)

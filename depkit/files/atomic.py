@@ -10,7 +10,7 @@ from pathlib import Path
 
 from depkit.files.compression import check_output_suffix
 from depkit.files.lock import final_name, is_temporary, temporary_path
-from depkit.files.storage import PathLike, check_url, is_url, upload
+from depkit.files.storage import PathLike, check_url, is_url, output_descriptor, upload
 
 
 def check_parent(path: PathLike) -> None:
@@ -24,11 +24,11 @@ def check_writable(path: PathLike) -> None:
     """Raise OSError or ConfigError if a file cannot be written.
 
     Call this before a long computation. A temporary file is made and removed again, because
-    permissions alone do not tell: root and network file systems ignore them. `-`, directories,
-    pipes and devices are not checked. For a URL, this only checks that the package that opens it is
-    installed.
+    permissions alone do not tell: root and network file systems ignore them. Open files,
+    directories, pipes and devices are not checked, see `output_descriptor`. For a URL, this only
+    checks that the package that opens it is installed.
     """
-    if os.fspath(path) != "-" and (os.path.isfile(path) or not os.path.exists(path)):
+    if output_descriptor(path) is None and (os.path.isfile(path) or not os.path.exists(path)):
         check_output_suffix(os.fspath(path))
         with suppress(_Discarded), atomic(path) as temporary:
             temporary.touch()

@@ -11,7 +11,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
@@ -23,7 +23,7 @@ from depkit.files.compression import check_first_bytes, check_output_suffix
 from depkit.files.encodings import BOM, check_encoding
 from depkit.files.errors import FormatError
 from depkit.files.limits import XzStream, limit_stream
-from depkit.files.storage import PathLike, open_file
+from depkit.files.storage import PathLike, is_stdout, open_file, output_descriptor
 from depkit.files.terminal import EscapingStream
 
 STDIN, STDOUT = "standard input", "standard output"  # their names in errors
@@ -254,8 +254,8 @@ def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) 
     """Open a text stream for a file that appears under its name only when it is complete.
 
     `-` is stdout. If it is a terminal, control characters are escaped: people look at it, and a
-    program that reads the data reads them from a pipe or a file, where every byte stays. A pipe or
-    a device is written to directly.
+    program that reads the data reads them from a pipe or a file, where every byte stays. A pipe, a
+    device or a file that is open already, such as /dev/fd/3, is written to directly.
 
     Args:
         path: The path of the file.
@@ -268,14 +268,15 @@ def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) 
         ValueError: The encoding is unknown.
     """
     with open_binary_output(path) as binary, _wrap_text(binary, encoding) as text:
-        is_terminal = os.fspath(path) == "-" and sys.stdout.isatty()
+        is_terminal = is_stdout(path) and sys.stdout.isatty()
         yield cast(TextIO, EscapingStream(text, colours)) if is_terminal else text
 
 
 def is_written_directly(path: PathLike) -> bool:
-    """Return whether a file is stdout, a pipe or a device, whose reader sees what is written."""
+    """Return whether a file is open already, a pipe or a device, so that each byte is seen."""
     name = os.fspath(path)
-    return name == "-" or (os.path.exists(name) and not os.path.isfile(name))
+    is_open = output_descriptor(name) is not None
+    return is_open or (os.path.exists(name) and not os.path.isfile(name))
 
 
 @contextmanager
@@ -284,7 +285,7 @@ def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
     name = os.fspath(path)
     if not is_written_directly(name):
         check_output_suffix(name)
-    if name == "-":
+    if is_stdout(name):
         if sys.stdout is None:
             raise OSError("standard output is closed")
         with name_file_in_errors(STDOUT):
@@ -292,11 +293,22 @@ def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
         return
     with (
         name_file_in_errors(name),
-        nullcontext(Path(name)) if is_written_directly(name) else atomic(name) as destination,
+        _choose_destination(name) as destination,
         open(destination, "wb") as file,
         _wrap_compression(file, name, "wb") as binary,
     ):
         yield binary
+
+
+def _choose_destination(name: str) -> AbstractContextManager[int | Path]:
+    """Return what is opened for an output: a temporary path, the path, or a copy of a descriptor.
+
+    Raises OSError if no file is open with that descriptor.
+    """
+    descriptor = output_descriptor(name)
+    if descriptor is not None:
+        return nullcontext(os.dup(descriptor))
+    return nullcontext(Path(name)) if is_written_directly(name) else atomic(name)
 
 
 @contextmanager

@@ -4,11 +4,14 @@ import bz2
 import gzip
 import io
 import lzma
+import subprocess
+import sys
 import zipfile
 
 import pytest
 
 from depkit.corpus.io import read, write
+from depkit.files.atomic import check_writable
 from depkit.files.errors import ConfigError, FormatError
 from depkit.files.streams import open_lines, watch_reading
 from tests.corpus.rows import RICH
@@ -23,6 +26,26 @@ def test_watched_reads_add_up_to_the_size_of_the_file(name, tmp_path):
     assert sum(sizes) == path.stat().st_size
     list(read(path))
     assert sum(sizes) == path.stat().st_size
+
+
+def test_a_file_that_is_open_is_continued(tmp_path):
+    path, names = (
+        tmp_path / "out",
+        ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr", "-"],
+    )
+    code = "import sys; from depkit.corpus.io import *; sentences = list(read('-'))\n"
+    code += "for name in sys.argv[1:]: write(sentences, name)"
+    with path.open("wb") as file:
+        for command in ([sys.executable, "-c", code, *names], ["echo", "after"]):
+            subprocess.run(command, input=RICH.encode(), stdout=file, stderr=file, check=True)
+    assert path.read_text() == RICH * 5 + "after\n"
+    with path.open("ab") as file:
+        check_writable(f"/dev/fd/{file.fileno()}")
+        write(read(RICH.splitlines(True)), f"/dev/fd/{file.fileno()}")
+    with pytest.raises(OSError, match="Bad file descriptor: '/dev/fd/987654321'"):
+        write(read(RICH.splitlines(True)), "/dev/fd/987654321")
+    assert path.read_text() == RICH * 5 + "after\n" + RICH
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_lines_end_only_at_newlines(tmp_path):
