@@ -7,6 +7,7 @@ import typer
 
 from depkit.cli import options
 from depkit.cli.help import DATA, MODEL, option
+from depkit.files.storage import is_rereadable
 
 
 def distill_command(
@@ -38,11 +39,13 @@ def distill_command(
 ) -> None:
     """Train a small parser, the student, on the output of a larger one, the teacher."""
     files = text or []
-    if any(os.path.exists(file) and not os.path.isfile(file) for file in files) or "-" in files:
-        raise typer.BadParameter(
-            "these files are read again when a run is resumed; name files, not standard input",
-            param_hint="TEXT",
-        )
+    for file in files:
+        # A directory is reported when it is opened, as a file that does not exist.
+        is_file = is_rereadable(file) or os.path.isdir(file) or not os.path.exists(file)
+        if file == "-" or not is_file:
+            kind = "standard input" if file == "-" else "a pipe"
+            message = f"{file}: {kind} cannot be read again; name a file"
+            raise typer.BadParameter(message, param_hint="TEXT")
 
     options.check_training([*train, dev], punct, quiet)
 

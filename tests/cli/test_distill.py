@@ -1,6 +1,7 @@
 """depkit distill: training of a student, its card, resuming, and errors."""
 
 import json
+import os
 from unittest.mock import Mock
 
 import pytest
@@ -167,7 +168,7 @@ def test_impossible_teachers_and_students_are_rejected(tmp_path, text, capfd):
     ("more", "message"),
     [
         (["--dev-split", "0.1"], "name either --dev or --dev-split"),
-        (["-"], "name files, not standard input"),
+        (["-"], "-: standard input cannot be read again; name a file"),
         (["--max-time", "soon"], "--max-time 'soon' is not a time"),
         (["--set", "distillation.words=2"], "no setting 'distillation.words'"),
         (["--recipe", "huge"], "no recipe 'huge'"),
@@ -184,5 +185,9 @@ def test_missing_and_empty_files_are_errors(tmp_path, capfd):
     empty.write_text("\n")
     assert_fails(capfd, 1, "empty.txt: the file contains no sentences\n", student, empty)
     assert not student.exists()
+    assert_fails(capfd, 1, f"error: {tmp_path}: Is a directory\n", student, tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    message = f"{tmp_path / 'pipe'}: a pipe cannot be read again; name a file"
+    assert_fails(capfd, 2, message, student, tmp_path / "pipe")
     empty.write_text("Alone\n")
     assert_fails(capfd, 1, "no sentence of 2 to 150 words", student, empty)
