@@ -1,9 +1,9 @@
 """`depkit edit`: rewrites treebanks by rules of the language Grew."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from typing import Annotated, TextIO
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, closing, nullcontext, suppress
+from typing import Annotated
 
 import typer
 
@@ -66,33 +66,40 @@ def edit_command(
         check_writable(target)
     stale_deps = stale_texts = 0  # sentences whose DEPS or # text may no longer fit their words
 
-    def results(table: TextIO | None) -> Iterator[Sentence]:
-        nonlocal stale_deps, stale_texts
-        for file in files:
-            for sentence in read(file, source, encoding):
-                edited, changed = editing.apply(sentence)
-                if table:
-                    table.writelines(map(_row, [sentence] * len(changed), changed))
-                columns = {change.column for change in changed}
-                stale_deps += _has_stale_deps(edited, changed)
-                stale_texts += "form" in columns and bool(sentence.text)
-                yield edited
-        if isinstance(editing, Corrections):
-            editing.finish()
+    table_name = "-" if dry_run else changes or os.devnull
+    # The treebank is written even if the reader of the table on stdout has ended.
+    may_end = is_stdout(table_name) and not dry_run
+    until_closed = suppress(BrokenPipeError) if may_end else nullcontext()
 
-    table_name = "-" if dry_run else changes
+    def results(renames: ExitStack) -> Generator[Sentence, None, None]:
+        """Yield the edited sentences; at their end, the table is complete, but not yet renamed."""
+        nonlocal stale_deps, stale_texts
+        with until_closed, open_output(table_name, renames=renames) as table:
+            with until_closed:
+                table.write(csv_table(_FIELDS, [], "\t") + "\n")
+            for file in files:
+                for sentence in read(file, source, encoding):
+                    edited, changed = editing.apply(sentence)
+                    with until_closed:
+                        table.writelines(map(_row, [sentence] * len(changed), changed))
+                    columns = {change.column for change in changed}
+                    stale_deps += _has_stale_deps(edited, changed)
+                    stale_texts += "form" in columns and bool(sentence.text)
+                    yield edited
+            if isinstance(editing, Corrections):
+                editing.finish()
+
     with (
         reading_bar(progress_bars(quiet, files, output), "editing", files),
-        open_output(table_name) if table_name else nullcontext() as table,
+        ExitStack() as renames,
+        closing(results(renames)) as sentences,
     ):
-        if table:
-            table.write(csv_table(_FIELDS, [], "\t") + "\n")
         if dry_run:
-            for _ in results(table):
+            for _ in sentences:
                 pass
         else:
             any_suffix = overrides_suffix(source, files, output)
-            write_rows(results(table), output, encoding, any_suffix=any_suffix)
+            write_rows(sentences, output, encoding, any_suffix=any_suffix)
     if stale_deps:
         trees = count_noun(stale_deps, "tree")
         changed = f"{trees} changed, but not the column DEPS of the same words"

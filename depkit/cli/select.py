@@ -306,9 +306,9 @@ class _Writer:
         suffix = "mrg" if is_tree else first[0].sentence.format.name
         paths = [os.path.join(directory, f"{name}.{suffix}") for name in self.names]
         check_overwriting(sources, paths)
-        with ExitStack() as stack:
+        with ExitStack() as renames, ExitStack() as stack:
             streams: list[TextIO] = [
-                stack.enter_context(open_output(path, encoding)) for path in paths
+                stack.enter_context(open_output(path, encoding, renames=renames)) for path in paths
             ]
             for item, part in (first, *chosen):
                 sentence = self.prepare(item, part)

@@ -11,11 +11,11 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from depkit.files.atomic import atomic, name_file_in_errors
 from depkit.files.byte_source import ByteSource
@@ -250,7 +250,13 @@ class RecordedStream(ByteSource):
 
 
 @contextmanager
-def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) -> Iterator[TextIO]:
+def open_output(
+    path: PathLike,
+    encoding: str = "utf-8",
+    colours: bool = False,
+    *,
+    renames: ExitStack | None = None,
+) -> Iterator[TextIO]:
     """Open a text stream for a file that appears under its name only when it is complete.
 
     `-` is stdout. If it is a terminal, control characters are escaped: people look at it, and a
@@ -261,13 +267,16 @@ def open_output(path: PathLike, encoding: str = "utf-8", colours: bool = False) 
         path: The path of the file.
         encoding: The text encoding.
         colours: Whether colours stay on a terminal, see `terminal.escape_controls`.
+        renames: At its end the file gets its name. If several files have the same one, they appear
+            only when all of them are complete. By default, the file gets its name when it is
+            closed.
 
     Raises:
         ConfigError: The name asks for a compression that depkit does not write, such as .zip.
         OSError: The file cannot be written.
         ValueError: The encoding is unknown.
     """
-    with open_binary_output(path) as binary, _wrap_text(binary, encoding) as text:
+    with open_binary_output(path, renames) as binary, _wrap_text(binary, encoding) as text:
         is_terminal = is_stdout(path) and sys.stdout.isatty()
         yield cast(TextIO, EscapingStream(text, colours)) if is_terminal else text
 
@@ -280,7 +289,7 @@ def is_written_directly(path: PathLike) -> bool:
 
 
 @contextmanager
-def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
+def open_binary_output(path: PathLike, renames: ExitStack | None = None) -> Iterator[BinaryIO]:
     """Open a stream of the bytes of a file or of stdout; see `open_output`."""
     name = os.fspath(path)
     if not is_written_directly(name):
@@ -289,15 +298,39 @@ def open_binary_output(path: PathLike) -> Iterator[BinaryIO]:
         if sys.stdout is None:
             raise OSError("standard output is closed")
         with name_file_in_errors(STDOUT):
-            yield sys.stdout.buffer
+            yield cast(BinaryIO, _NamedOutput(sys.stdout.buffer, STDOUT))
         return
     with (
         name_file_in_errors(name),
-        _choose_destination(name) as destination,
-        open(destination, "wb") as file,
-        _wrap_compression(file, name, "wb") as binary,
+        ExitStack() as own_renames,
+        open((renames or own_renames).enter_context(_choose_destination(name)), "wb") as file,
+        _wrap_compression(cast(BinaryIO, _NamedOutput(file, name)), name, "wb") as binary,
     ):
         yield binary
+
+
+class _NamedOutput:
+    """A stream whose errors have the name of its file.
+
+    They get it here, because several files may be written at the same time.
+    """
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self.file, self.file_name = file, name
+
+    def write(self, data: bytes) -> int:
+        with name_file_in_errors(self.file_name):
+            return self.file.write(data)
+
+    def flush(self) -> None:
+        with name_file_in_errors(self.file_name):
+            self.file.flush()
+
+    def close(self) -> None:
+        """Do nothing: a text stream that is left after an error must not close stdout."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
 
 
 def _choose_destination(name: str) -> AbstractContextManager[int | Path]:

@@ -1,5 +1,8 @@
 """depkit edit: treebanks are rewritten, and every change is listed."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +117,32 @@ def test_an_error_leaves_the_output_as_it_is(tmp_path: Path) -> None:
     error = run.failure("pattern { e: X -[obj]-> Y } commands { del_edge e }", FILE, "-o", path)
     assert "has no head" in str(error)
     assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("times", [1, 300])  # The error occurs at the end, or during writing.
+@pytest.mark.parametrize("full", ["-o", "--changes"])
+def test_both_outputs_are_written_or_none(times: int, full: str, tmp_path: Path) -> None:
+    source, new = tmp_path / "old.conllu", tmp_path / "new"
+    source.write_text(FILE.read_text() * times)
+    new.write_text("old")
+    other = "--changes" if full == "-o" else "-o"
+    error = run.failure(RULE, source, full, "/dev/full", other, new)
+    assert isinstance(error, OSError) and error.filename == "/dev/full"
+    assert new.read_text() == "old"
+
+
+@pytest.mark.parametrize("times", [1, 300])
+def test_the_treebank_is_written_if_nobody_reads_the_changes(times: int, tmp_path: Path) -> None:
+    source, new = tmp_path / "old.conllu", tmp_path / "new.conllu"
+    source.write_text(FILE.read_text() * times)
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "depkit", "edit", RULE, source, "-o", new, "--changes", "-"]
+    result = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert new.read_text() == source.read_text().replace("INTJ\tUH", "X\tUH")
 
 
 def test_mistakes_in_the_usage() -> None:

@@ -1,6 +1,7 @@
 """depkit select: filters, samples, splits, shuffling and concatenation of treebanks."""
 
 import random
+import resource
 from collections import Counter
 from pathlib import Path
 
@@ -129,6 +130,24 @@ def test_after_an_error_no_directory_remains(tmp_path: Path) -> None:
     parts = ["--split", "a=0.5,b=0.5", "--output-dir", tmp_path / "new" / "parts"]
     assert isinstance(run.failure(FILE, bad, *parts), FormatError)
     assert list(tmp_path.iterdir()) == [bad]
+
+
+def test_all_parts_are_written_or_none(tmp_path: Path) -> None:
+    """The limit stands for a disk of this size; only the first part is longer."""
+    path = make_treebank(tmp_path / "all.conllu", documents=5)
+    (tmp_path / "b.conllu").write_text("old")
+    parts = ["--split", "a=0.9,b=0.1", "--by", "random", "--output-dir", tmp_path]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        error = run.failure(path, *parts)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert isinstance(error, OSError) and error.filename == str(tmp_path / "a.conllu")
+    assert (tmp_path / "b.conllu").read_text() == "old"
+    assert not (tmp_path / "a.conllu").exists()
+    run(path, *parts)
+    assert (tmp_path / "b.conllu").stat().st_size < 2000 < (tmp_path / "a.conllu").stat().st_size
 
 
 def test_documents_stay_whole(tmp_path: Path) -> None:
