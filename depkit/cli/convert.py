@@ -16,7 +16,7 @@ from depkit.corpus.formats import CONLL09, CONLLU, FORMATS, PARQUET, PTB, format
 from depkit.corpus.parquet.arrow import import_pyarrow
 from depkit.files.compression import check_output_suffix
 from depkit.files.progress import reading_bar
-from depkit.files.storage import check_overwriting, is_url
+from depkit.files.storage import check_overwriting, is_stdout, is_url
 
 OUTPUT_FORMATS = FORMATS | {PARQUET.name: PARQUET}
 
@@ -106,7 +106,7 @@ def convert_command(
                 os.stat(file)  # raises an error if there is no such file
         problem = (
             ""
-            if output == "-"
+            if is_stdout(output)
             else f"the name {output} does not end like a file of a format that can be written; "
         )
         raise typer.BadParameter(

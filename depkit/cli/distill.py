@@ -40,10 +40,10 @@ def distill_command(
     """Train a small parser, the student, on the output of a larger one, the teacher."""
     files = text or []
     for file in files:
-        # A directory is reported when it is opened, as a file that does not exist.
+        # Directories and missing files are reported when they are opened.
         is_file = is_rereadable(file) or os.path.isdir(file) or not os.path.exists(file)
         if file == "-" or not is_file:
-            kind = "standard input" if file == "-" else "a pipe"
+            kind = "standard input" if file == "-" else "a pipe or device"
             message = f"{file}: {kind} cannot be read again; name a file"
             raise typer.BadParameter(message, param_hint="TEXT")
 

@@ -54,7 +54,7 @@ def edit_command(
     """Correct treebanks by rewrite rules of the language Grew; nothing else is touched."""
     note = note_printer(quiet)
     editing = _prepare(rules, files, note)
-    if dry_run and (output != "-" or changes not in ("", "-")):
+    if dry_run and not (is_stdout(output) and (not changes or is_stdout(changes))):
         message = "it prints the changes and writes no file"
         raise typer.BadParameter(message, param_hint="--dry-run")
     if is_stdout(changes) and is_stdout(output) and not dry_run:

@@ -21,9 +21,6 @@ _TOKEN = re.compile(
 )
 # The parts of a word after its tag, such as a form and a lemma
 _PARTS = re.compile(r"([^\s()]++(?:\s++[^\s()]++)++)\s*+\)", re.ASCII)
-# Such lines are joined to those before them in `Tree.source`: in a file whose other trees are
-# indented, they would seem to begin a tree.
-_NOT_INDENTED = re.compile(r"\s*\n(?=\()", re.ASCII)
 _OUTER = re.compile(r"\(\s*+(TOP|ROOT|S1)?\s*+(\(|$)", re.ASCII)  # the bracket around a whole tree
 
 
@@ -255,7 +252,9 @@ def _parse_block(block: _Block, trees: list[Tree]) -> None:
             stack[-1][2].append(tree)
         else:
             tree_text = text[start : match.end()]
-            tree.source = _NOT_INDENTED.sub(" ", tree_text).replace("\r\n", "\n")
+            # A line that begins with a bracket is joined to the one before it: in a file whose
+            # other trees are indented, it would seem to begin a tree.
+            tree.source = tree_text.replace("\r\n", "\n").replace("\n(", " (")
             tree.text = "" if several_lines and "\n" in tree_text else tree_text
             trees.append(tree)
     if stack:

@@ -223,8 +223,8 @@ def write_as_read(
 def bracketed_trees(sentences: Iterable[Sentence]) -> Iterator[Tree]:
     """Yield the trees of sentences with the outer bracket of their file.
 
-    A tree that was read from a file is written as it stands there, with its empty elements. Raises
-    FormatError for a sentence that has no tree.
+    A tree that was read from a file is written as `Tree.source` has it, with its empty elements and
+    line breaks. Raises FormatError for a sentence that has no tree.
     """
     for sentence in sentences:
         if sentence.constituents is None:

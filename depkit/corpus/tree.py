@@ -24,7 +24,8 @@ class Tree:
         wrapper: The label of the outer bracket that `cleaning.clean_tree` removed from this tree,
             which can be ""; None if it removed none.
         source: The text of a whole tree that was read from a file, which can have several lines and
-            also what `cleaning.clean_tree` removed; "" for all other nodes.
+            also what `cleaning.clean_tree` removed; a line that begins with a bracket is joined to
+            the one before it. "" for all other nodes.
     """
 
     __slots__ = ("name", "children", "word", "line", "text", "wrapper", "source")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from depkit.files.compression import check_output_suffix
 from depkit.files.lock import final_name, is_temporary, temporary_path
-from depkit.files.storage import PathLike, check_url, is_url, output_descriptor, upload
+from depkit.files.storage import PathLike, check_url, is_url, upload
+from depkit.files.system import output_descriptor
 
 
 def check_parent(path: PathLike) -> None:

@@ -15,13 +15,12 @@ from typing import Any, BinaryIO, cast
 
 from depkit.files.byte_source import ByteSource
 from depkit.files.errors import ConfigError
+from depkit.files.system import output_descriptor
 
 PathLike = str | os.PathLike[str]
 
 # URLs can be chained, as in simplecache::s3://bucket/in.txt.
 _URL = re.compile(r"[A-Za-z][\w+.:-]*://")
-_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,9})")
-_STANDARD_STREAMS = {"-": 1, "/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _FETCH = 1 << 20  # bytes that are read ahead
 _BUFFER = 1 << 16  # bytes
 
@@ -35,18 +34,6 @@ def check_url(url: str) -> None:
     """Raise ValueError or OSError if no package is installed that opens URLs of this kind."""
     with _name_url_in_errors(url):
         _find_store(url)
-
-
-def output_descriptor(path: PathLike) -> int | None:
-    """Return the number of an open file of this process if that is where an output goes.
-
-    `-` and /dev/stdout stand for 1, /dev/fd/3 for 3. The shell has opened this file, perhaps to
-    append to it, and other commands write to it, so that it must be neither replaced nor opened
-    again. Returns None for the name of any other file.
-    """
-    name = os.fspath(path)
-    match = _DESCRIPTOR.fullmatch(name)
-    return int(match[1]) if match else _STANDARD_STREAMS.get(name)
 
 
 def is_stdout(path: PathLike) -> bool:

@@ -23,7 +23,8 @@ from depkit.files.compression import check_first_bytes, check_output_suffix
 from depkit.files.encodings import BOM, check_encoding
 from depkit.files.errors import FormatError
 from depkit.files.limits import XzStream, limit_stream
-from depkit.files.storage import PathLike, is_stdout, open_file, output_descriptor
+from depkit.files.storage import PathLike, is_stdout, open_file
+from depkit.files.system import output_descriptor
 from depkit.files.terminal import EscapingStream
 
 STDIN, STDOUT = "standard input", "standard output"  # their names in errors
@@ -267,9 +268,8 @@ def open_output(
         path: The path of the file.
         encoding: The text encoding.
         colours: Whether colours stay on a terminal, see `terminal.escape_controls`.
-        renames: At its end the file gets its name. If several files have the same one, they appear
-            only when all of them are complete. By default, the file gets its name when it is
-            closed.
+        renames: A stack whose exit gives the file its name. Files that share a stack appear only
+            when all of them are complete. By default, the file gets its name when it is closed.
 
     Raises:
         ConfigError: The name asks for a compression that depkit does not write, such as .zip.
@@ -282,7 +282,7 @@ def open_output(
 
 
 def is_written_directly(path: PathLike) -> bool:
-    """Return whether a file is open already, a pipe or a device, so that each byte is seen."""
+    """Return whether bytes go to the named file at once: it is open, a pipe or a device."""
     name = os.fspath(path)
     is_open = output_descriptor(name) is not None
     return is_open or (os.path.exists(name) and not os.path.isfile(name))

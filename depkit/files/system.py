@@ -5,6 +5,7 @@ with a stand-in for the module msvcrt.
 """
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -16,6 +17,8 @@ from typing import BinaryIO
 PROCESSES = "/proc"  # the directory with the processes of Linux
 # Files that exist only where a GPU of NVIDIA or AMD may be. macOS and Windows have none of them.
 GPU_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,9})")
+_STANDARD_STREAMS = {"-": 1, "/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 # On Windows, nobody can read a locked byte, so one beyond the content of a lock is locked.
 _LOCKED_BYTE = 1 << 30
@@ -58,6 +61,18 @@ def _lock_on_windows(file: BinaryIO) -> bool:
 def removes_open_files() -> bool:
     """Return whether a file can be removed while it is open; on Windows, it cannot."""
     return sys.platform != "win32"
+
+
+def output_descriptor(path: str | os.PathLike[str]) -> int | None:
+    """Return the number of an open file of this process if that is where an output goes.
+
+    `-` and /dev/stdout stand for 1, /dev/fd/3 for 3. The shell has opened this file, perhaps to
+    append to it, and other commands write to it, so that it must be neither replaced nor opened
+    again. Returns None for the name of any other file.
+    """
+    name = os.fspath(path)
+    match = _DESCRIPTOR.fullmatch(name)
+    return int(match[1]) if match else _STANDARD_STREAMS.get(name)
 
 
 def open_own(path: str, flags: int) -> int:

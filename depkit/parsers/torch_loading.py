@@ -89,8 +89,8 @@ def load_model_transformer(directory: Path, context: Context, shapes: Shapes) ->
         raise ModelError(
             f"the model {directory} needs a transformer, which cannot be loaded: {error}; if the"
             ' transformer is in another directory now, set model to it and revision to "" in'
-            f" section [inputs.context] of {directory / CONFIG}, or give depkit parse or"
-            " depkit.load the setting inputs.context.model=DIRECTORY"
+            f" section [inputs.context] of {directory / CONFIG}; depkit parse also takes --set"
+            " inputs.context.model=DIRECTORY, and depkit.load has an argument settings for it"
         ) from None
     if transformer.digest != context.digest:
         raise ModelError(

@@ -299,7 +299,9 @@ def provide_tokenizer(
     owner = owner or plan.initial
     if owner and owner.tokenizer and plan.recipe.tokenizer.enabled:
         keys = {text.partition("=")[0].strip() for text in settings or ()}
-        keys -= {"tokenizer.enabled", "tokenizer.treebank"}
+        keys -= {"tokenizer.enabled"}
+        if owner is not plan.initial:  # `distill` also chooses the treebank of its text by this one
+            keys -= {"tokenizer.treebank"}
         if unused := sorted(key for key in keys if key.startswith("tokenizer.")):
             plan.reporter.say(
                 f"depkit: note: the tokenizer is that of {model}, so these settings have no effect:"

@@ -295,7 +295,7 @@ def _transformer_vectors(
     except RangeError as error:
         raise FormatError(
             *sentences[error.sentence].location(),
-            f"the vectors of the sentence by the transformer {context.model} {error.problem}; read"
+            f"the sentence's vectors from the transformer {context.model} {error.problem}; read"
             " other layers (inputs.context.layers, inputs.context.top), or set"
             " inputs.context.tune=true, with which vectors are not stored",
         ) from None

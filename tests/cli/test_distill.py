@@ -187,7 +187,7 @@ def test_missing_and_empty_files_are_errors(tmp_path, capfd):
     assert not student.exists()
     assert_fails(capfd, 1, f"error: {tmp_path}: Is a directory\n", student, tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    message = f"{tmp_path / 'pipe'}: a pipe cannot be read again; name a file"
+    message = f"{tmp_path / 'pipe'}: a pipe or device cannot be read again; name a file"
     assert_fails(capfd, 2, message, student, tmp_path / "pipe")
     empty.write_text("Alone\n")
     assert_fails(capfd, 1, "no sentence of 2 to 150 words", student, empty)

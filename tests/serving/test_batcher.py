@@ -211,7 +211,7 @@ def test_a_request_that_is_given_up_is_annotated_to_the_end_of_its_round_only(ba
     monkeypatch.setattr(module, "ROUND_WORDS", 2)
     monkeypatch.setattr(module, "MIN_WORDS", 1)
     annotate = Annotator()
-    caller = Caller(batcher, annotate, *map(str, range(20)), is_gone=lambda: True)
+    caller = Caller(batcher, annotate, *map(str, range(20)), is_gone=annotate.started.is_set)
     assert isinstance(caller.finish(), AbandonedError)
     callers = [Caller(batcher, annotate, "a") for _ in range(8)]
     wait_for(lambda: len(batcher.open) == 8)

@@ -330,7 +330,9 @@ def test_vectors_that_cannot_be_stored_are_errors_of_a_sentence(tiny, tmp_path):
         folder, lambda weights: {n: v * 1e6 if "LayerNorm" in n else v for n, v in weights.items()}
     )
     recipe = make_recipe(Inputs(context=bert_context(folder)))
-    with pytest.raises(FormatError, match=r"by the transformer .*bert reach \S+e\+.* other layers"):
+    with pytest.raises(
+        FormatError, match=r"from the transformer .*bert reach \S+e\+.* other layers"
+    ):
         load_sources(recipe, tiny[:1], [], CPU, say=ignore)
     path = write_features(tmp_path / "elmo.hdf5", tiny[:3])
     with pytest.importorskip("h5py").File(path, "r+") as file:

@@ -31,7 +31,7 @@ class RangeError(ValueError):
 
     Attributes:
         sentence: The index of the sentence.
-        problem: The largest number and the limit, as a text that follows the noun "vectors".
+        problem: The largest number and the limit, as a predicate of "the vectors".
     """
 
     def __init__(self, sentence: int, largest: float) -> None:
