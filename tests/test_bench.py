@@ -439,13 +439,16 @@ def test_a_model_with_fewer_words_knows_the_most_useful_ones(tmp_path):
     kept = [choose_words(words, number, *map(Counter, counts)) for number in (4, 5, 6)]
     assert kept == [[0, 1, 2, 5], [0, 1, 2, 3, 5], [0, 1, 2, 3, 4, 5]]
     small = tmp_path / "small"
-    main(["words", str(find_model("nl")), "--keep", "100", str(TINY), "-o", str(small)])
+    scripts = ["--scripts", "50"]
+    main(["words", str(find_model("nl")), "--keep", "100", *scripts, str(TINY), "-o", str(small)])
     parsers = [load(model, engine="onnx", threads=1) for model in (find_model("nl"), small)]
     whole, reduced = (parser.vocabulary.words.symbols for parser in parsers)
     assert len(reduced) == 100 and set(reduced) < set(whole)
     known = new_sentence([word for word in reduced[3:] if word.isalpha()][:9])
     trees = [next(parser.parse([known])) for parser in parsers]
     assert trees[0].head == trees[1].head and trees[0].upos == trees[1].upos
+    assert trees[0].lemma == trees[1].lemma  # The dictionary has them.
+    assert len(parsers[1].vocabulary.columns["lemma"].symbols) == 50
 
 
 def test_a_transformer_with_fewer_pieces_gives_the_same_vectors(tmp_path):

@@ -152,7 +152,9 @@ def commands(code: str) -> list[list[str]]:
     ]  # fmt: skip
     if "vocabulary" in facts:
         words = ["python", "-m", "tests.bench", "words", large, *files]
-        steps.append([*words, "--keep", str(facts["vocabulary"]), "-o", code])
+        words += ["--keep", str(facts["vocabulary"])]
+        words += ["--scripts", str(facts["scripts"])] if "scripts" in facts else []
+        steps.append([*words, "-o", code])
     return steps
 
 

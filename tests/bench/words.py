@@ -1,11 +1,12 @@
 """Reduce the vocabulary of the student of a transformer, so that its model is smaller.
 
-python -m tests.bench words MODEL --keep N TREEBANK... -o DIR
+python -m tests.bench words MODEL --keep N [--scripts M] TREEBANK... -o DIR
 
 The text that MODEL has read in its training has many words of its subject, such as the menus that
 manuals name. DIR gets the model with N words: first those that occur twice in the treebanks, then
 others, of which an occurrence in the treebanks counts as much as TREEBANK_WEIGHT in the text. Words
-that are left out become unknown words, which the model has met in training, too.
+that are left out become unknown words, which the model has met in training, too. With --scripts,
+the network predicts only the M most frequent edit scripts of lemmas; the lemma dictionary stays.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from depkit.parsers.model_directory import (
 )
 
 TREEBANK_WEIGHT = 8
+LEMMA_SCORES = "columns.lemma.1."  # weights of the layer that scores edit scripts, in eight bits
 TEXT = "text/*.conllu"  # the text that a student has read, in its directory
 
 
@@ -37,7 +39,8 @@ def main(argv: Sequence[str]) -> None:
     )
     parser.add_argument("model", type=Path)
     parser.add_argument("treebanks", nargs="+", type=Path)
-    parser.add_argument("--keep", type=int, required=True)
+    parser.add_argument("--keep", type=int, required=True, metavar="N")
+    parser.add_argument("--scripts", type=int, metavar="M")
     parser.add_argument("-o", dest="output", type=Path, required=True)
     arguments = parser.parse_args(argv)
     treebanks = count_words(arguments.treebanks)
@@ -52,6 +55,11 @@ def main(argv: Sequence[str]) -> None:
         weights = load_file(directory / WEIGHTS)
         for name in [name for name in weights if name.startswith("inputs.word.")]:
             weights[name] = np.ascontiguousarray(weights[name][kept])
+        if arguments.scripts:
+            scripts = vocabulary.columns["lemma"].symbols[: arguments.scripts]
+            vocabulary.columns["lemma"] = Table(scripts)
+            for name in [name for name in weights if name.startswith(LEMMA_SCORES)]:
+                weights[name] = np.ascontiguousarray(weights[name][..., : len(scripts)])
         save_file(weights, directory / WEIGHTS)
         write_vocabulary(directory, vocabulary, packed=True)
         export(directory)
